@@ -15,12 +15,10 @@ pub(crate) fn check_consistency(run: &Run) -> Option<Finding> {
             "Check it now: prony check.",
         );
     }
-    let failed = || {
-        let findings = consistency.findings.iter();
-        findings.filter(|finding| finding.state == FindingState::Wrong)
-    };
-    let first = failed().next()?;
-    let others = match failed().count() as u64 - 1 {
+    let findings = consistency.findings.iter();
+    let mut wrong = findings.filter(|finding| finding.state == FindingState::Wrong);
+    let first = wrong.next()?;
+    let others = match wrong.count() as u64 {
         0 => String::new(),
         number => format!(" (and {})", count(number, "other condition")),
     };

@@ -24,7 +24,7 @@ pub(crate) fn check(run: &Run) -> Option<Finding> {
     )
 }
 
-/// A text such as `payment 79.0 s, 5 s allowed`; `None` if the limit is not exceeded.
+/// A text such as `payment 79.0 s, 5 s allowed`; `None` if the limit is not exceeded, or there are too few samples.
 fn describe_if_exceeded(run: &Run, limit: &ResponseTimeLimit) -> Option<String> {
     let mut kinds = run.measured.kinds.iter();
     let p90_ns = kinds
@@ -32,14 +32,11 @@ fn describe_if_exceeded(run: &Run, limit: &ResponseTimeLimit) -> Option<String> 
         .response
         .p90_ns? as f64;
     let note = if limit.deferred { " (deferred)" } else { "" };
-    (p90_ns > limit.p90_s * 1e9).then(|| {
-        let limit_s = limit.p90_s;
-        format!(
-            "{}{note} {}, {limit_s:.0} s allowed",
-            limit.kind,
-            time(p90_ns)
-        )
-    })
+    if p90_ns <= limit.p90_s * 1e9 {
+        return None;
+    }
+    let (kind, p90, limit_s) = (&limit.kind, time(p90_ns), limit.p90_s);
+    Some(format!("{kind}{note} {p90}, {limit_s:.0} s allowed"))
 }
 
 #[cfg(test)]

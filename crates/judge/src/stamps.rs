@@ -11,26 +11,20 @@ use prony_store::{Network, Run, ServiceTimePartsSource};
 
 pub(crate) fn check_stamps(run: &Run) -> Option<Finding> {
     let timing = &run.timing;
-    let unreliable = timing.impossible + timing.doubtful;
     // `with_timestamp` counts usable timestamps, doubtful ones included; impossible ones were discarded.
-    let unreliable_share = share(unreliable, timing.with_timestamp + timing.impossible);
+    let all = timing.with_timestamp + timing.impossible;
+    let unreliable_share = share(timing.impossible + timing.doubtful, all);
     if unreliable_share <= BAD_TIMESTAMPS_MAX_SHARE {
         return None;
     }
-    if timing.impossible > 0
-        && matches!(
-            timing.parts_source,
-            ServiceTimePartsSource::Unavailable { .. }
-        )
-    {
+    let source = &timing.parts_source;
+    let is_unavailable = matches!(source, ServiceTimePartsSource::Unavailable { .. });
+    if is_unavailable && timing.impossible > 0 {
         return caveat(
             format!(
                 "{} of the kernel's timestamps are impossible, so the split of the response time into the server's \
                  part and the client's is not reported.",
-                percent(share(
-                    timing.impossible,
-                    timing.with_timestamp + timing.impossible
-                )),
+                percent(share(timing.impossible, all)),
             ),
             "Response and service times do not depend on timestamps. Check whether a time service is stepping the \
              clock, and whether something between client and server (a proxy, a virtual network device) sets them.",

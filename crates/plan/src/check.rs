@@ -108,7 +108,7 @@ impl Checker<'_> {
 
     fn check_limits(&mut self) {
         for (setting, value, location) in self.input.given_settings() {
-            if let Some(problem) = setting.range_problem(value, location) {
+            if let Some(problem) = setting.validation_problem(value, location) {
                 self.problems.push(problem);
                 self.unusable_keys.push(setting.path.to_owned());
             }

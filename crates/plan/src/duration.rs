@@ -46,9 +46,9 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     let mut next_unit = 0;
     let mut total = Duration::ZERO;
     while !remaining.is_empty() {
-        let (amount, unit, next) = split_amount(text, remaining)?;
-        let Some(index) = UNITS.iter().position(|(name, _)| *name == unit) else {
-            return Err(unknown_unit_error(text, unit));
+        let (amount, after_amount) = split_amount(text, remaining)?;
+        let Some(index) = UNITS.iter().position(|(name, _)| *name == amount.unit) else {
+            return Err(unknown_unit_error(text, amount.unit));
         };
         if index < next_unit {
             return Err(DurationError(format!(
@@ -57,31 +57,36 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
             )));
         }
         next_unit = index + 1;
-        total = checked_duration(amount, UNITS[index].1)
+        total = checked_duration(amount.number, UNITS[index].1)
             .and_then(|length| total.checked_add(length))
             .ok_or_else(|| too_long_error(text))?;
-        remaining = next;
+        remaining = after_amount;
     }
     Ok(total)
 }
 
-/// Splits the first number with its unit off from `remaining`; returns both and the text after them. `text` is the whole
+struct Amount<'a> {
+    number: u64,
+    unit: &'a str,
+}
+
+/// Splits the first number with its unit off from `remaining`; returns them and the text after them. `text` is the whole
 /// duration, for messages.
 fn split_amount<'a>(
     text: &str,
     remaining: &'a str,
-) -> Result<(u64, &'a str, &'a str), DurationError> {
+) -> Result<(Amount<'a>, &'a str), DurationError> {
     let digit_count = remaining
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(remaining.len());
-    let (number, after_number) = remaining.split_at(digit_count);
-    if number.is_empty() {
+    let (digits, after_number) = remaining.split_at(digit_count);
+    if digits.is_empty() {
         return Err(DurationError(format!(
             "'{}' is not a duration",
             shorten(text)
         )));
     }
-    let amount = number.parse::<u64>().map_err(|_| too_long_error(text))?;
+    let number = digits.parse::<u64>().map_err(|_| too_long_error(text))?;
     let unit_length = after_number
         .find(|c: char| c.is_ascii_digit())
         .unwrap_or(after_number.len());
@@ -92,15 +97,16 @@ fn split_amount<'a>(
             shorten(text)
         )));
     }
-    Ok((amount, unit, after_unit))
+    Ok((Amount { number, unit }, after_unit))
 }
 
-fn checked_duration(amount: u64, unit_ns: u64) -> Option<Duration> {
+/// A number of units of this many nanoseconds; `None` if it is too long for a [`Duration`].
+fn checked_duration(number: u64, unit_ns: u64) -> Option<Duration> {
     if unit_ns >= 1_000_000_000 {
-        let seconds = amount.checked_mul(unit_ns / 1_000_000_000)?;
+        let seconds = number.checked_mul(unit_ns / 1_000_000_000)?;
         return Some(Duration::from_secs(seconds));
     }
-    Some(Duration::from_nanos(amount.checked_mul(unit_ns)?))
+    Some(Duration::from_nanos(number.checked_mul(unit_ns)?))
 }
 
 fn unknown_unit_error(text: &str, unit: &str) -> DurationError {

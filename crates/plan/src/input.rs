@@ -74,7 +74,7 @@ fn add_defines(file: &toml::Value, flags: &mut Located<toml::Value>) {
 }
 
 /// The value as a user types it in a flag: a string without quotes.
-fn plain_text(value: &toml::Value) -> String {
+pub(crate) fn plain_text(value: &toml::Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)

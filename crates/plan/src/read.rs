@@ -7,7 +7,7 @@ use crate::duration::shorten;
 use crate::experiment::{MAX_VARIANTS, VariantInput};
 use crate::input::{FileInput, Located, PlanInput};
 use crate::problem::{InputLocation, MAX_PROBLEMS, Problem, Problems};
-use crate::section::{Positions, Section, Source};
+use crate::section::{Entry, Positions, Section, Source};
 use crate::settings::{Setting, TABLES, VARIANT_SETTINGS, VARIANT_TABLES, settings_of_table};
 use crate::suggest;
 use crate::transaction_files::TRANSACTIONS;
@@ -70,12 +70,12 @@ fn read_variants(
     input: &mut PlanInput,
 ) {
     let variants = find_table(source, root, VARIANTS, level);
-    let mut tables = variants.unread_keys();
+    let mut entries = variants.unread_entries();
     // `check` reports the first one beyond the limit; reading all others would take long for nothing.
-    tables.truncate(MAX_VARIANTS + 1);
+    entries.truncate(MAX_VARIANTS + 1);
     input.file.has_experiment |= variants.table.is_some();
     input.file.problems.extend(variants.problems);
-    if variants.table.is_some() && tables.is_empty() {
+    if variants.table.is_some() && entries.is_empty() {
         let key = root.keys().find(|key| *key.get_ref() == variants.path);
         let offset = key.map_or(0, |key| key.span().start);
         let problem = Problem::new(source.location(offset, VARIANTS), "has no variant");
@@ -84,8 +84,8 @@ fn read_variants(
              without [variants] the plan itself is run",
         ));
     }
-    for (name, offset, value) in tables {
-        let path = format!("{}.{name}", variants.path);
+    for Entry { key, offset, value } in entries {
+        let path = format!("{}.{key}", variants.path);
         let location = source.location(offset, path.clone());
         let Some(table) = value.get_ref().as_table() else {
             let hint =
@@ -101,7 +101,7 @@ fn read_variants(
             prefix: &prefix,
             tables: &tables,
         };
-        let value = name.to_owned();
+        let value = key.to_owned();
         input.variants.push(VariantInput {
             name: Located { value, location },
             input: read_tables(source, table, level),
@@ -128,9 +128,14 @@ fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<
         match name {
             "workload" => read_options(&section, &mut input, level),
             _ => {
-                for (index, (key, offset, _)) in section.unread_keys().into_iter().enumerate() {
-                    let location = source.location(offset, format!("{}.{key}", section.path));
-                    report_unknown_key(&mut input, location, (name, key), level, index);
+                for (index, entry) in section.unread_entries().into_iter().enumerate() {
+                    let key = KeyOfTable {
+                        table: name,
+                        key: entry.key,
+                    };
+                    let path = format!("{}.{}", section.path, entry.key);
+                    let location = source.location(entry.offset, path);
+                    report_unknown_key(&mut input, location, key, level, index);
                 }
             }
         }
@@ -155,7 +160,11 @@ fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<
                 .problems
                 .push(unknown_table_problem(location, name, level, index));
         } else {
-            report_unknown_key(&mut input, location, ("", name), level, index);
+            let key = KeyOfTable {
+                table: "",
+                key: name,
+            };
+            report_unknown_key(&mut input, location, key, level, index);
         }
     }
     input
@@ -219,7 +228,7 @@ fn find_table<'a, 'i>(
 /// Reads the options of the workload: every unknown key of `[workload]` is an option, which the workload
 /// checks. Only keys that clearly belong to a different table are rejected here.
 fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableLevel<'_>) {
-    for (key, offset, value) in workload.unread_keys() {
+    for Entry { key, offset, value } in workload.unread_entries() {
         let path = format!("{}.{key}", workload.path);
         let location = workload.source.location(offset, path.clone());
         // A workload may have options with the same names as keys of `[experiment]`.
@@ -236,14 +245,15 @@ fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableL
             input.file.rejected_keys.push(format!("{table}.{key}"));
             continue;
         }
-        let missing = [
-            ("name", input.workload.is_none()),
-            ("scale", input.scale.is_none()),
-        ];
-        let misspelt = missing
-            .iter()
-            .find(|(name, missing)| *missing && strsim::osa_distance(key, name) <= 1);
-        if let Some((name, _)) = misspelt {
+        let is_like = |name| strsim::osa_distance(key, name) <= 1;
+        let misspelt = if input.workload.is_none() && is_like("name") {
+            Some("name")
+        } else if input.scale.is_none() && is_like("scale") {
+            Some("scale")
+        } else {
+            None
+        };
+        if let Some(name) = misspelt {
             let problem = Problem::new(location, format!("unknown key {key}"));
             input
                 .file
@@ -298,16 +308,25 @@ impl TableLevel<'_> {
     }
 }
 
+/// A key of a plan file.
+#[derive(Clone, Copy, PartialEq)]
+struct KeyOfTable<'a> {
+    /// The name of its table; empty for a key above all tables.
+    table: &'a str,
+    key: &'a str,
+}
+
 /// Reports an unknown key. The key that was probably meant is marked as rejected, so that it does not
 /// count as missing. `index`: how many unknown keys of the table stand before this one. Of many, only the first are shown,
 /// and only these get a hint: it costs more than all the rest of reading a plan.
 fn report_unknown_key(
     input: &mut PlanInput,
     location: InputLocation,
-    (table, key): (&str, &str),
+    unknown: KeyOfTable<'_>,
     level: TableLevel<'_>,
     index: usize,
 ) {
+    let KeyOfTable { table, key } = unknown;
     let problem = Problem::new(location, format!("unknown key {}", shorten(key)));
     if index > MAX_PROBLEMS {
         input.file.problems.push(problem);
@@ -318,47 +337,42 @@ fn report_unknown_key(
         "" => level.valid_tables(),
         _ => format!("[{prefix}{table}] has {}", known_keys(table).join(", ")),
     };
-    if let Some((in_table, suggestion)) = suggest_key(table, key, level) {
-        hint = if suggestion == key {
-            format!("{key} belongs under [{prefix}{in_table}]")
-        } else if in_table == table {
-            format!("did you mean {suggestion}?")
+    if let Some(meant) = suggest_key(unknown, level) {
+        hint = if meant.key == key {
+            format!("{key} belongs under [{prefix}{}]", meant.table)
+        } else if meant.table == table {
+            format!("did you mean {}?", meant.key)
         } else {
-            format!("did you mean {suggestion} under [{prefix}{in_table}]?")
+            format!(
+                "did you mean {} under [{prefix}{}]?",
+                meant.key, meant.table
+            )
         };
-        input
-            .file
-            .rejected_keys
-            .push(format!("{in_table}.{suggestion}"));
+        let path = format!("{}.{}", meant.table, meant.key);
+        input.file.rejected_keys.push(path);
     }
     input.file.problems.push(problem.with_hint(hint));
 }
 
-/// The key that was probably meant by an unknown key, with its table: the same key in another table,
-/// otherwise a similar key in the same table, otherwise a similar key in another table.
-fn suggest_key(
-    table: &str,
-    key: &str,
-    level: TableLevel<'_>,
-) -> Option<(&'static str, &'static str)> {
-    let tables = || level.tables.iter().copied();
-    let similar_key = |table| {
+/// The key that was probably meant by an unknown key: the same key in another table, otherwise a similar key in
+/// the same table, otherwise a similar key in another table.
+fn suggest_key(unknown: KeyOfTable<'_>, level: TableLevel<'_>) -> Option<KeyOfTable<'static>> {
+    let key = unknown.key;
+    for table in level.tables.iter().copied() {
+        if let Some(key) = known_keys(table).into_iter().find(|name| *name == key) {
+            return Some(KeyOfTable { table, key });
+        }
+    }
+    let similar_key = |table: &&'static str| {
         let keys = known_keys(table);
-        let name = suggest::nearest(key, &keys).or_else(|| suggest::name_for_term(key, &keys))?;
-        Some((table, name))
+        let key = suggest::nearest(key, &keys).or_else(|| suggest::name_for_term(key, &keys))?;
+        Some(KeyOfTable { table, key })
     };
-    let same_key = |table| {
-        let name = known_keys(table).into_iter().find(|name| *name == key)?;
-        Some((table, name))
-    };
-    tables()
-        .find_map(same_key)
-        .or_else(|| {
-            tables()
-                .find(|candidate| *candidate == table)
-                .and_then(similar_key)
-        })
-        .or_else(|| tables().find_map(similar_key))
+    let mut tables = level.tables.iter();
+    let same_table = tables.find(|table| **table == unknown.table);
+    same_table
+        .and_then(similar_key)
+        .or_else(|| level.tables.iter().find_map(similar_key))
 }
 
 #[cfg(test)]

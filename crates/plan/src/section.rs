@@ -124,10 +124,20 @@ impl<'a> Source<'a> {
 }
 
 /// What the entries of a table say of a server.
-#[derive(Clone, Copy, PartialEq)]
-enum EntryKind {
-    Fact,
+#[derive(Clone, Copy)]
+enum EntryKind<'a> {
+    /// Facts, except the entries with these keys.
+    Fact { except: &'a [&'a str] },
+    /// Settings, which may also be decimal numbers, booleans and tables.
     Setting,
+}
+
+/// A key of a table in a file, with its value.
+pub(crate) struct Entry<'a, 'i> {
+    pub(crate) key: &'a str,
+    /// Where the key begins in the file.
+    pub(crate) offset: usize,
+    pub(crate) value: &'a Spanned<DeValue<'i>>,
 }
 
 /// A table and the keys that have been read from it.
@@ -179,15 +189,17 @@ impl<'a, 'i> Section<'a, 'i> {
         ))
     }
 
-    /// The keys in the file that the program has not asked for, with offset and value, in the order of the file, which a
-    /// parsed table does not preserve.
-    pub(crate) fn unread_keys(&self) -> Vec<(&'a str, usize, &'a Spanned<DeValue<'i>>)> {
-        let entries = self.table.into_iter().flat_map(|table| table.iter());
-        let mut unread: Vec<_> = entries
-            .map(|(key, value)| (key.get_ref().as_ref(), key.span().start, value))
-            .filter(|(key, _, _)| !self.valid_keys.contains(key))
-            .collect();
-        unread.sort_by_key(|(_, offset, _)| *offset);
+    /// The entries that the program has not asked for, in the order of the file, which a parsed table loses.
+    pub(crate) fn unread_entries(&self) -> Vec<Entry<'a, 'i>> {
+        let mut unread = Vec::new();
+        for (name, value) in self.table.into_iter().flatten() {
+            let key = name.get_ref().as_ref();
+            if !self.valid_keys.contains(&key) {
+                let offset = name.span().start;
+                unread.push(Entry { key, offset, value });
+            }
+        }
+        unread.sort_by_key(|entry| entry.offset);
         unread
     }
 
@@ -336,17 +348,17 @@ impl<'a, 'i> Section<'a, 'i> {
         None
     }
 
-    /// Reads the facts of `table`, except the keys in `others`; a problem rejects `key`.
+    /// Reads the facts of `table`, except the keys in `except`; a problem rejects `key`.
     pub(crate) fn read_fact_table(
         &mut self,
         key: &str,
         path: &str,
         table: &DeTable<'_>,
-        others: &[&str],
+        except: &[&str],
     ) -> Declared {
         let mut declared = Declared::default();
-        let kind = EntryKind::Fact;
-        self.read_entries(key, path, (table, others), kind, &mut |name, text| {
+        let kind = EntryKind::Fact { except };
+        self.read_entries(key, path, table, kind, &mut |name, text| {
             fact_of_name(name).and_then(|fact| declared.declare(fact, text))
         });
         declared
@@ -362,26 +374,29 @@ impl<'a, 'i> Section<'a, 'i> {
     ) -> ServerSettings {
         let mut settings = ServerSettings::default();
         let kind = EntryKind::Setting;
-        self.read_entries(key, path, (table, &[]), kind, &mut |name, text| {
+        self.read_entries(key, path, table, kind, &mut |name, text| {
             let set = settings.set(name, text);
             set.map_err(|reason| format!("{} {reason}", shorten(name)))
         });
         settings
     }
 
-    /// Gives each entry of a table to `set`, as text, except those of other keys; a problem rejects `key`. Settings may
-    /// also be decimal numbers, booleans and tables.
+    /// Gives each entry of a table to `set`, as text; a problem rejects `key`.
     fn read_entries(
         &mut self,
         key: &str,
         path: &str,
-        (table, others): (&DeTable<'_>, &[&str]),
-        kind: EntryKind,
+        table: &DeTable<'_>,
+        kind: EntryKind<'_>,
         set: &mut dyn FnMut(&str, &str) -> Result<(), String>,
     ) {
-        let are_settings = kind == EntryKind::Setting;
-        let is_entry = |name: &str| !others.contains(&name);
-        for (name, value) in table.iter().filter(|(name, _)| is_entry(name.get_ref())) {
+        let are_settings = matches!(kind, EntryKind::Setting);
+        for (name, value) in table {
+            if let EntryKind::Fact { except } = kind
+                && except.contains(&name.get_ref().as_ref())
+            {
+                continue;
+            }
             let path = format!("{path}.{}", shorten(name.get_ref()));
             let location = self.source.location(name.span().start, path.clone());
             let text = match value.get_ref() {
@@ -394,7 +409,7 @@ impl<'a, 'i> Section<'a, 'i> {
                     let set = &mut |rest: &str, text: &str| {
                         set(&format!("{}.{rest}", name.get_ref()), text)
                     };
-                    self.read_entries(key, &path, (inner, &[]), kind, set);
+                    self.read_entries(key, &path, inner, kind, set);
                     continue;
                 }
                 other => {

@@ -49,16 +49,25 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = normalize(word);
     let length = word.chars().count();
     let max_edits = (length / 3).max(1);
-    known
-        .iter()
-        // Cheap, and a word may be as long as a file.
-        .filter(|name| name.chars().count().abs_diff(length) <= max_edits)
-        .map(|name| (osa_distance(&word, &normalize(name)), *name))
-        .filter(|(edits, name)| *edits <= max_edits && *edits < name.chars().count())
-        // Of two equally near words, prefer the one with the same letters: swapping two letters is a more
-        // common typing error than replacing one.
-        .min_by_key(|(edits, name)| (*edits, sorted_letters(name) != sorted_letters(&word)))
-        .map(|(_, name)| name)
+    let mut similar = Vec::new();
+    for name in known.iter().copied() {
+        let name_length = name.chars().count();
+        // The word may be as long as a file: the distance is computed only where it can be small.
+        if name_length.abs_diff(length) > max_edits {
+            continue;
+        }
+        let edits = osa_distance(&word, &normalize(name));
+        // As many edits as the name has letters leave nothing of it.
+        if edits <= max_edits && edits < name_length {
+            similar.push((edits, name));
+        }
+    }
+    // Of two equally near words, prefer the one with the same letters: swapping two letters is a more common typing
+    // error than replacing one.
+    let rank =
+        |(edits, name): &(usize, &str)| (*edits, sorted_letters(name) != sorted_letters(&word));
+    let (_, nearest) = similar.into_iter().min_by_key(rank)?;
+    Some(nearest)
 }
 
 /// The hint for an unknown name: what was probably meant, if anything, and then `all`, which says where or what the names

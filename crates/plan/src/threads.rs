@@ -1,14 +1,11 @@
-//! How many threads drive the clients if nothing else is asked for.
-//!
-//! In: the number of clients; the number of CPUs that this process may use, which [`cpu_count`] asks the kernel for. Out:
-//! the number of threads. Must never: depend on the server.
+//! The default number of threads: it depends on the clients and on this process's CPUs, never on the server.
 
 /// The number of CPUs that this process may use, by its affinity and the quota of its control group; at least 1.
 pub fn cpu_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The most threads that a run has by default: they drive a million short transactions per second.
+/// Largest default number of threads: as many drive a million short transactions per second.
 const DEFAULT_MAX: u32 = 8;
 
 /// The default number of threads: one per CPU, at most [`DEFAULT_MAX`] and one per client; at least one.

@@ -1,12 +1,11 @@
-//! Reads the files of `[[workload.transactions]]`.
-//!
-//! In: a plan file's input. Out: the same input with the files' text in `sql` in place of `file`, so that a plan and a Run
-//! document hold all that a run executes. Must never: open a file; the caller reads it.
+//! Puts the text of the files of `[[workload.transactions]]` into a plan's input, as `sql` in place of `file`, so
+//! that a plan and a Run document hold all that a run executes. The caller reads the files.
 
 use crate::input::PlanInput;
 use crate::problem::Problem;
 use toml::Value;
 
+/// The option of the workload that lists transactions.
 pub(crate) const TRANSACTIONS: &str = "transactions";
 
 impl PlanInput {

@@ -20,7 +20,7 @@ pub fn json_schema() -> Value {
     definitions.insert("duration".to_owned(), duration_schema());
     let mut tables = Map::new();
     for (name, help) in TABLES {
-        let table = table_schema(name, help, true);
+        let table = table_schema(name, help, TableOwner::Plan);
         definitions.insert(name.to_owned(), table);
         tables.insert(name.to_owned(), json!({"$ref": format!("#/$defs/{name}")}));
     }
@@ -34,7 +34,8 @@ pub fn json_schema() -> Value {
             (*name).to_owned(),
             json!({"$ref": format!("#/$defs/{definition}")}),
         );
-        definitions.insert(definition, table_schema(name, help, false));
+        let table = table_schema(name, help, TableOwner::Variant);
+        definitions.insert(definition, table);
     }
     let mut settings = server_settings_schema();
     settings["description"] =
@@ -76,9 +77,7 @@ pub fn json_schema() -> Value {
 }
 
 fn sweep_schema() -> Value {
-    let facts = DeclaredFact::ALL.iter().map(|fact| fact.name().to_owned());
-    let facts = facts.map(|fact| (fact, json!({"type": ["string", "integer"]})));
-    let mut machine: Map<String, Value> = facts.collect();
+    let mut machine = fact_properties();
     let configuration = json!({
         "type": "string",
         "description": "The configuration of the price sheet; for a machine, the one of its name by default.",
@@ -125,17 +124,26 @@ fn name_pattern() -> String {
     format!("^[A-Za-z0-9][A-Za-z0-9._-]{{0,{}}}$", MAX_NAME_CHARS - 1)
 }
 
-/// The schema of a table. A variant's table has no required keys and no defaults, since a variant inherits
-/// the plan's values.
-fn table_schema(name: &str, help: &str, with_defaults: bool) -> Value {
-    let properties: Map<String, Value> = settings_of_table(name)
-        .map(|setting| {
-            (
-                setting.key().to_owned(),
-                setting_schema(setting, with_defaults),
-            )
-        })
-        .collect();
+/// The properties of a table of facts about a server.
+fn fact_properties() -> Map<String, Value> {
+    let facts = DeclaredFact::ALL.iter().map(|fact| fact.name().to_owned());
+    facts
+        .map(|fact| (fact, json!({"type": ["string", "integer"]})))
+        .collect()
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum TableOwner {
+    Plan,
+    /// Its tables have no required keys and no defaults, since it inherits the plan's values.
+    Variant,
+}
+
+fn table_schema(name: &str, help: &str, owner: TableOwner) -> Value {
+    let mut properties = Map::new();
+    for setting in settings_of_table(name) {
+        properties.insert(setting.key().to_owned(), setting_schema(setting, owner));
+    }
     let mut table = json!({
         "type": "object",
         "description": help,
@@ -150,8 +158,10 @@ fn table_schema(name: &str, help: &str, with_defaults: bool) -> Value {
         table["not"] = json!({"required": ["duration", "transactions"]});
     }
     match name {
-        "workload" if with_defaults => table["required"] = json!(["name"]),
-        "run" if with_defaults => table["dependentRequired"] = json!({"arrival": ["rate"]}),
+        "workload" if owner == TableOwner::Plan => table["required"] = json!(["name"]),
+        "run" if owner == TableOwner::Plan => {
+            table["dependentRequired"] = json!({"arrival": ["rate"]});
+        }
         _ => {}
     }
     table
@@ -181,7 +191,6 @@ fn samples_schema() -> Value {
 
 /// The schema of `[[workload.transactions]]`.
 fn transactions_schema() -> Value {
-    let text = text_schema;
     json!({
         "type": "array",
         "minItems": 1,
@@ -189,7 +198,7 @@ fn transactions_schema() -> Value {
         "items": {
             "type": "object",
             "properties": {
-                "name": text("The name under which results show it."),
+                "name": text_schema("The name under which results show it."),
                 "weight": {
                     "type": "integer",
                     "minimum": 0,
@@ -225,8 +234,8 @@ fn transactions_schema() -> Value {
                     "additionalProperties": false,
                     "description": "What prony capture observed of it, which results compare with.",
                 },
-                "sql": text("Its text."),
-                "file": text("The file with its text, relative to the plan."),
+                "sql": text_schema("Its text."),
+                "file": text_schema("The file with its text, relative to the plan."),
             },
             "required": ["name"],
             "oneOf": [{"required": ["sql"]}, {"required": ["file"]}],
@@ -235,7 +244,7 @@ fn transactions_schema() -> Value {
     })
 }
 
-fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
+fn setting_schema(setting: &Setting, owner: TableOwner) -> Value {
     let mut schema = match &setting.value_type {
         SettingType::Bool => json!({"type": "boolean"}),
         SettingType::Text => json!({"type": "string"}),
@@ -257,20 +266,11 @@ fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
             json!({"type": "array", "items": {"type": "string", "pattern": r"^\s*[0-9]\S*\s+\S"}})
         }
         SettingType::ServerSettings => server_settings_schema(),
-        SettingType::Facts => {
-            let facts = DeclaredFact::ALL.iter();
-            let facts = facts.map(|fact| {
-                (
-                    fact.name().to_owned(),
-                    json!({"type": ["string", "integer"]}),
-                )
-            });
-            json!({
-                "type": "object",
-                "properties": facts.collect::<Map<_, _>>(),
-                "additionalProperties": false,
-            })
-        }
+        SettingType::Facts => json!({
+            "type": "object",
+            "properties": fact_properties(),
+            "additionalProperties": false,
+        }),
     };
     match setting.path {
         "workload.name" => schema["pattern"] = json!(r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"),
@@ -278,7 +278,9 @@ fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
         _ => {}
     }
     schema["description"] = json!(setting.help());
-    if let Some(default) = setting.default().filter(|_| with_defaults) {
+    if owner == TableOwner::Plan
+        && let Some(default) = setting.default()
+    {
         schema["default"] = default;
     }
     schema
@@ -300,7 +302,7 @@ fn duration_schema() -> Value {
     })
 }
 
-/// A value of a plan file.
+/// A value of a plan file: that of a setting, or of an option of the workload.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum PlanValue {
@@ -335,16 +337,15 @@ pub fn to_toml(plan: &Plan, server: Option<&str>) -> Result<String, toml::ser::E
 /// `server` is stored unchanged; the caller must redact it.
 pub fn to_json(plan: &Plan, server: &str) -> Value {
     let mut document = json!({ "server": server });
-    let is_stored = |setting: &&Setting| ["workload", "run", "observe"].contains(&setting.table());
-    for setting in SETTINGS.iter().filter(is_stored) {
+    let is_stored = |setting: &Setting| ["workload", "run", "observe"].contains(&setting.table());
+    for setting in SETTINGS.iter().filter(|setting| is_stored(setting)) {
         document[setting.table()][setting.key()] = Value::Null;
     }
     let input = PlanInput::from_plan(plan, None);
-    for (setting, value, _) in input
-        .given_settings()
-        .filter(|(setting, ..)| is_stored(setting))
-    {
-        document[setting.table()][setting.key()] = stored_value(setting, value);
+    for (setting, value, _) in input.given_settings() {
+        if is_stored(setting) {
+            document[setting.table()][setting.key()] = stored_value(setting, value);
+        }
     }
     for (key, value) in &plan.workload.options {
         document["workload"][key] = toml_to_json(value);

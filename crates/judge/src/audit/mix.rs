@@ -25,10 +25,10 @@ pub(super) fn check(reported: &ReportedRun, audit: &mut Audit) {
         return;
     };
     let transactions = reported.transactions.map(|count| count as f64);
-    let transactions_implied =
+    let implied =
         |counted: u64, per_txn: u64| (per_txn > 0).then(|| counted as f64 / per_txn as f64);
-    let by_reads = transactions_implied(queries.reads, reads_per_txn);
-    let by_writes = transactions_implied(queries.writes, writes_per_txn);
+    let by_reads = implied(queries.reads, reads_per_txn);
+    let by_writes = implied(queries.writes, writes_per_txn);
     let base = transactions.or(by_writes).or(by_reads).unwrap_or(0.0);
     let tolerance = FIXED_SHARE_MAX_DEVIATION * base;
     let deviations = deviations(reported, transactions, [by_reads, by_writes], tolerance);
@@ -44,10 +44,10 @@ pub(super) fn check(reported: &ReportedRun, audit: &mut Audit) {
         audit.examined.push(format!("Mix: {summary}"));
         return;
     }
-    let largest_share =
-        deviations.iter().map(|(_, size)| *size).fold(0.0, f64::max) / base.max(1.0);
+    let sizes = deviations.iter().map(|deviation| deviation.transactions);
+    let largest_share = sizes.fold(0.0, f64::max) / base.max(1.0);
     let severity = invalid_or_caveat(largest_share > AUDIT_INVALID_SHARE);
-    let texts = deviations.into_iter().map(|(text, _)| text);
+    let texts = deviations.into_iter().map(|deviation| deviation.text);
     audit.checks.extend(new_check(
         "mix",
         severity,
@@ -57,7 +57,13 @@ pub(super) fn check(reported: &ReportedRun, audit: &mut Audit) {
     ));
 }
 
-/// Deviations, each with its size in transactions. `by_reads` and `by_writes` are the numbers of transactions
+struct Deviation {
+    text: String,
+    /// Its size in transactions.
+    transactions: f64,
+}
+
+/// How the counts of reads, writes and transactions deviate from each other. `by_reads` and `by_writes` are the numbers of transactions
 /// that the reads and the writes imply; `tolerance` is the number of transactions that may be missing in the
 /// writes because changes matched no row.
 fn deviations(
@@ -65,11 +71,12 @@ fn deviations(
     transactions: Option<f64>,
     [by_reads, by_writes]: [Option<f64>; 2],
     tolerance: f64,
-) -> Vec<(String, f64)> {
+) -> Vec<Deviation> {
     // Transactions that were restarted, or in progress at the end.
     let incomplete = reported.ignored_errors as f64 + f64::from(reported.clients.unwrap_or(0));
-    let mut deviations: Vec<(String, f64)> = Vec::new();
-    let mut add = |text: String, size: f64| deviations.push((text, size));
+    let mut deviations = Vec::new();
+    let mut add =
+        |text: String, transactions: f64| deviations.push(Deviation { text, transactions });
     if let (Some(by_reads), Some(by_writes)) = (by_reads, by_writes) {
         let excess = by_writes - by_reads;
         let text = |more: &str, size: f64, fewer: &str| {

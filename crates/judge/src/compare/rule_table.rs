@@ -167,6 +167,7 @@ pub fn reported_server_settings() -> impl Iterator<Item = &'static str> {
     DURABILITY_SETTINGS.into_iter().chain(RELEVANT_SETTINGS)
 }
 
+/// Settings of the server, a difference in which is a caveat.
 pub fn relevant_server_settings() -> &'static [&'static str] {
     &RELEVANT_SETTINGS
 }

@@ -3,6 +3,7 @@
 //! In: the p values of one family. Out: which of them are differences, such that if all are equal, at most
 //! one family in twenty shows a difference. Must never: depend on the order of the p values.
 
+/// The result of one comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HolmResult {
     pub significant: bool,
@@ -13,7 +14,8 @@ pub struct HolmResult {
 }
 
 /// Holm's method (1979): the smallest p value is compared with alpha / k, the next with alpha / (k - 1),
-/// and so on up to the first that is not significant; none after it is significant.
+/// and so on up to the first that is not significant; none after it is significant. The results are in the order of
+/// `p_values`; `alpha` is the level of the family.
 pub fn holm(p_values: &[f64], alpha: f64) -> Vec<HolmResult> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
@@ -27,19 +29,19 @@ pub fn holm(p_values: &[f64], alpha: f64) -> Vec<HolmResult> {
     ];
     let mut level = alpha;
     let mut significant = true;
-    let mut largest: f64 = 0.0;
+    let mut largest_adjusted: f64 = 0.0;
     for (rank, index) in order.into_iter().enumerate() {
         let remaining = (p_values.len() - rank) as f64;
         if significant {
             level = alpha / remaining;
             significant = p_values[index] < level;
         }
-        largest = largest.max((p_values[index] * remaining).min(1.0));
+        largest_adjusted = largest_adjusted.max((p_values[index] * remaining).min(1.0));
         // P values after the first that is not significant keep its level; none of them is below it.
         results[index] = HolmResult {
             significant,
             alpha: level,
-            adjusted_p: largest,
+            adjusted_p: largest_adjusted,
         };
     }
     results

@@ -14,30 +14,33 @@ use crate::problem::{InputLocation, Problem, Problems};
 use prony_document::Setting;
 use std::time::Duration;
 
+/// The unchecked input of a variant.
 #[derive(Clone, Default, PartialEq)]
 pub struct VariantInput {
     pub name: Located<String>,
+    /// What it changes in the plan.
     pub input: PlanInput,
     /// The settings that it has as a point of a sweep; empty if it is none.
     pub point: Vec<Setting>,
-    /// What it costs: the name of a configuration in the price sheet.
+    /// What it costs: the name of a configuration in the price sheet, if there is a sheet.
     pub configuration: Option<String>,
-    /// Whether a flag has overridden one of those settings.
+    /// Whether a flag has overridden one of the values of `input`.
     pub(crate) is_overridden: bool,
 }
 
 impl VariantInput {
     pub(crate) fn apply_flags(&mut self, flags: &PlanInput) {
-        let input = std::mem::take(&mut self.input);
-        let values_before = input.to_json("");
-        self.input = input.overlay(flags.clone());
-        let values_after = self.input.to_json("");
-        let mut keys = values_before.as_object().into_iter().flatten();
-        self.is_overridden |= keys.any(|(key, value)| values_after.get(key) != Some(value));
+        let own = std::mem::take(&mut self.input);
+        let own_values = own.to_json("");
+        self.input = own.overlay(flags.clone());
+        let values = self.input.to_json("");
+        let mut own_values = own_values.as_object().into_iter().flatten();
+        self.is_overridden |= own_values.any(|(key, value)| values.get(key) != Some(value));
     }
 }
 
 impl PlanInput {
+    /// The problems of the experiment's own settings, and of the names and the number of its variants.
     fn experiment_problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if let Some(order) = &self.order
@@ -50,21 +53,27 @@ impl PlanInput {
             ));
         }
         // The command is not quoted: it may contain a password.
-        let commands = [&self.between, &self.restart].into_iter().flatten();
-        let empty = commands.filter(|command| command.value.trim().is_empty());
-        let hint = "remove it if no command should run";
-        problems.extend(empty.map(|command| command.problem("is empty", hint)));
+        for command in [&self.between, &self.restart].into_iter().flatten() {
+            if command.value.trim().is_empty() {
+                problems.push(command.problem("is empty", "remove it if no command should run"));
+            }
+        }
         problems.extend(self.second_url_problems());
         problems.extend(self.ledger_cost_problems());
         let names = self.variants.iter().map(|variant| &variant.name);
         problems.extend(names.filter_map(name_problem));
-        let points = self.sweep.as_ref().map(|sweep| {
-            let (points, point_problems) = self.check_sweep(sweep);
-            problems.extend(point_problems);
-            points
-        });
-        let variants = points.as_ref().unwrap_or(&self.variants);
-        if let ([variant], None) = (&self.variants[..], &self.sweep) {
+        let (variants, what) = match &self.sweep {
+            Some(sweep) => {
+                let (points, point_problems) = self.check_sweep(sweep);
+                problems.extend(point_problems);
+                let what = if sweep.is_compared { "variants" } else { "points" };
+                (points, what)
+            }
+            None => (self.variants.clone(), "variants"),
+        };
+        if let [variant] = &self.variants[..]
+            && self.sweep.is_none()
+        {
             problems.push(variant.name.problem(
                 "is the only variant",
                 "an experiment compares at least two; write one that changes nothing as an empty table, such \
@@ -72,11 +81,6 @@ impl PlanInput {
             ));
         }
         if let Some(excess) = variants.get(MAX_VARIANTS) {
-            let what = if self.sweep.as_ref().is_some_and(|sweep| !sweep.is_compared) {
-                "points"
-            } else {
-                "variants"
-            };
             let message = format!("exceeds the limit of {MAX_VARIANTS} {what}");
             problems.push(Problem::new(excess.name.location.clone(), message));
         }
@@ -117,7 +121,7 @@ impl PlanInput {
         problems
     }
 
-    /// What cannot be varied beside the ledger itself.
+    /// The problems of `ledger_cost`, beside which nothing else can be varied.
     fn ledger_cost_problems(&self) -> Vec<Problem> {
         let Some(cost) = self.ledger_cost.as_ref().filter(|cost| cost.value) else {
             return Vec::new();
@@ -129,16 +133,17 @@ impl PlanInput {
             (self.versus.is_some(), "versus"),
         ];
         let hint = "with ledger_cost, the variants are the load without the ledger, and with it";
-        let given = others.iter().filter(|(is_given, _)| *is_given);
-        given
-            .map(|(_, other)| {
+        let mut problems = Vec::new();
+        for (is_given, other) in others {
+            if is_given {
                 let message = format!("ledger_cost and {other} exclude each other");
-                cost.problem(message, hint)
-            })
-            .collect()
+                problems.push(cost.problem(message, hint));
+            }
+        }
+        problems
     }
 
-    /// The points of a sweep, none if it has only one, and its problems.
+    /// The points of a sweep and its problems; no points if there is only one, which is a problem.
     fn check_sweep(&self, sweep: &SweepInput) -> (Vec<VariantInput>, Vec<Problem>) {
         let mut problems = Vec::new();
         if let Some(variant) = self.variants.first() {
@@ -149,21 +154,25 @@ impl PlanInput {
         }
         let names = sweep.machines.iter().map(|machine| &machine.name);
         problems.extend(names.filter_map(name_problem));
-        if let (None, Some(named)) = (&sweep.prices, &sweep.configuration) {
-            problems.push(named.problem(
+        if sweep.prices.is_none()
+            && let Some(configuration) = &sweep.configuration
+        {
+            problems.push(configuration.problem(
                 "has no effect without a price sheet",
                 "name the sheet: prices = \"FILE.toml\" under [sweep]",
             ));
         }
         let (points, point_problems) = sweep.points(self);
+        // Points that have a problem are left out, and are not counted as missing.
         let is_single = point_problems.is_empty() && points.len() < 2;
         problems.extend(point_problems);
         if !is_single {
             return (points, problems);
         }
         let mut locations = points.into_iter().map(|point| point.name.location);
-        let location = locations.find(|location| *location != InputLocation::default());
-        let location = location.unwrap_or_else(|| InputLocation::Key("sweep".to_owned()));
+        let location = locations
+            .find(|location| *location != InputLocation::default())
+            .unwrap_or_else(|| InputLocation::Key("sweep".to_owned()));
         let (message, hint) = if sweep.is_compared {
             ("has one value", "give at least two, which are compared")
         } else {
@@ -212,7 +221,7 @@ impl PlanInput {
     }
 
     /// The input of each variant, merged with the common settings. A plan without variants has one input,
-    /// named after its workload; with a second URL two: the server directly and through the pooler, or the two servers.
+    /// named after its workload, or two: without and with the pooler or the ledger, or one for each of two servers.
     pub fn variants(&self) -> Vec<(String, PlanInput)> {
         let mut base = self.clone();
         (base.variants, base.sweep) = (Vec::new(), None);
@@ -224,30 +233,29 @@ impl PlanInput {
                 |variant: VariantInput| (variant.name.value, base.clone().overlay(variant.input));
             return variants.into_iter().map(merge).collect();
         }
-        let base_and_other = |url| {
+        let base_and_other = |other_url| {
             let other = PlanInput {
-                url: Some(url),
+                url: Some(other_url),
                 ..base.clone()
             };
             [base.clone(), other]
         };
-        let (names, inputs) = match (via, versus, ledger_cost) {
-            (Some(via), ..) => ([DIRECT_VARIANT, POOLED_VARIANT], base_and_other(via)),
-            (None, Some(versus), _) => (VERSUS_VARIANTS, base_and_other(versus)),
-            (None, None, Some(cost)) => {
-                let with_ledger = |value| PlanInput {
-                    ledger: Some(Located {
-                        value,
-                        location: cost.location.clone(),
-                    }),
-                    ..base.clone()
-                };
-                (LEDGER_VARIANTS, [false, true].map(with_ledger))
-            }
-            (None, None, None) => {
-                let name = base.workload.as_ref().map(|name| name.value.clone());
-                return vec![(name.unwrap_or_default(), base)];
-            }
+        let (names, inputs) = if let Some(via) = via {
+            ([DIRECT_VARIANT, POOLED_VARIANT], base_and_other(via))
+        } else if let Some(versus) = versus {
+            (VERSUS_VARIANTS, base_and_other(versus))
+        } else if let Some(cost) = ledger_cost {
+            let with_ledger = |value| PlanInput {
+                ledger: Some(Located {
+                    value,
+                    location: cost.location.clone(),
+                }),
+                ..base.clone()
+            };
+            (LEDGER_VARIANTS, [false, true].map(with_ledger))
+        } else {
+            let name = base.workload.as_ref().map(|name| name.value.clone());
+            return vec![(name.unwrap_or_default(), base)];
         };
         names.map(str::to_owned).into_iter().zip(inputs).collect()
     }
@@ -268,6 +276,7 @@ impl PlanInput {
         let mut problems = self.experiment_problems();
         let mut checked = Vec::new();
         let mut problems_by_variant = Vec::new();
+        // In the order of `variants`; empty if the plan names none.
         let mut inputs = self.variant_inputs().into_iter();
         for (name, input) in self.variants() {
             let VariantInput {
@@ -294,10 +303,10 @@ impl PlanInput {
                 sweep: None,
                 ..self.clone()
             };
-            let variants = without_sweep.variants().into_iter();
-            let found = variants.filter_map(|(_, input)| input.check().err());
-            let found = found.flat_map(|found| found.0);
-            problems.extend(found.filter(|problem| is_in_table(problem, "variants.")));
+            for (_, input) in without_sweep.variants() {
+                let found = input.check().err().into_iter().flat_map(|found| found.0);
+                problems.extend(found.filter(|problem| is_in_table(problem, "variants.")));
+            }
         }
         problems.extend(merge_findings(&problems_by_variant, |problem, names| {
             // The location of a key in the variant's own table already names the variant.
@@ -309,8 +318,8 @@ impl PlanInput {
         if !problems.is_empty() {
             return Err(Problems::sorted(problems));
         }
-        let default = if self.has_several_runs() { DEFAULT_REPEATS } else { 1 };
-        let repeats = value_or(&self.repeats, default.into());
+        let default_repeats = if self.has_several_runs() { DEFAULT_REPEATS } else { 1 };
+        let repeats = value_or(&self.repeats, default_repeats.into());
         Ok(Experiment {
             repeats: repeats.min(u64::from(MAX_REPEATS)) as u32,
             order: value_or(&self.order, RunOrder::default()),
@@ -323,6 +332,7 @@ impl PlanInput {
     }
 }
 
+/// Whether a problem is in a table of a file, `variants.` or `sweep.`.
 fn is_in_table(problem: &Problem, table: &str) -> bool {
     matches!(&problem.location, InputLocation::File { key, .. } if key.starts_with(table))
 }
@@ -334,22 +344,23 @@ fn identical_variant_problems(variants: &[VariantInput], checked: &[Variant]) ->
         let mut inputs = variants.iter();
         inputs.find(|input| input.name.value == variant.name)
     };
-    let problems = checked.iter().enumerate().filter_map(|(index, variant)| {
-        let mut earlier = checked[..index].iter();
-        let earlier = earlier.find(|earlier| earlier.plan == variant.plan)?;
-        let input = input_of(variant)?;
-        if !input.is_overridden && !input_of(earlier).is_some_and(|input| input.is_overridden) {
-            return None;
+    let hint = "a flag overrides every variant, and here it overrides what makes them differ: leave it out";
+    let mut problems = Vec::new();
+    for (index, variant) in checked.iter().enumerate() {
+        let mut earlier_variants = checked[..index].iter();
+        let same = earlier_variants.find(|earlier| earlier.plan == variant.plan);
+        let Some((same, input)) = same.zip(input_of(variant)) else {
+            continue;
+        };
+        if input.is_overridden || input_of(same).is_some_and(|input| input.is_overridden) {
+            let message = format!("is the same as variant {}", same.name);
+            problems.push(input.name.problem(message, hint));
         }
-        Some(input.name.problem(
-            format!("is the same as variant {}", earlier.name),
-            "a flag overrides every variant, and here it overrides what makes them differ: leave it out",
-        ))
-    });
-    problems.collect()
+    }
+    problems
 }
 
-/// Merges the findings of several variants: each finding appears once, in the order of first occurrence. If
+/// Merges the findings of several variants, by name: each finding appears once, in the order of first occurrence. If
 /// not all variants have a finding, `add_names` adds the names of those that have it.
 pub fn merge_findings<T: Clone + PartialEq>(
     findings_by_variant: &[(String, Vec<T>)],
@@ -364,16 +375,17 @@ pub fn merge_findings<T: Clone + PartialEq>(
             distinct.push(finding);
         }
     }
-    let merged = distinct.into_iter().map(|finding| {
-        let variants = findings_by_variant
+    let mut merged = Vec::new();
+    for finding in distinct {
+        let with_finding = findings_by_variant
             .iter()
             .filter(|(_, findings)| findings.contains(finding));
-        let names: Vec<&str> = variants.map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = with_finding.map(|(name, _)| name.as_str()).collect();
         let mut finding = finding.clone();
         if names.len() < findings_by_variant.len() {
             add_names(&mut finding, &names.join(", "));
         }
-        finding
-    });
-    merged.collect()
+        merged.push(finding);
+    }
+    merged
 }

@@ -71,6 +71,7 @@ pub struct Experiment {
     /// The variants, in the order of the file. Two may be equal, to show how much repeats of the same plan
     /// differ.
     pub variants: Vec<Variant>,
+    /// File of the price sheet for a sweep, if one is named.
     pub prices: Option<String>,
 }
 
@@ -86,6 +87,7 @@ impl fmt::Debug for Experiment {
     }
 }
 
+/// A checked variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
     /// The name of its TOML table (`[variants.NAME]`); without variants, the name of the workload.
@@ -93,12 +95,14 @@ pub struct Variant {
     pub plan: Plan,
     /// The settings that it has as a point of a sweep; empty if it is none.
     pub point: Vec<Setting>,
-    /// What it costs: the name of a configuration in the price sheet.
+    /// What it costs: the name of a configuration in the price sheet, if there is a sheet.
     pub configuration: Option<String>,
 }
 
+/// One run of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExperimentRun {
+    /// Index of the variant.
     pub variant: usize,
     /// Number of the repeat, from 1.
     pub repeat: u32,

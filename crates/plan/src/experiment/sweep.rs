@@ -5,7 +5,7 @@
 
 use super::{MAX_NAME_CHARS, MAX_VARIANTS, VariantInput};
 use crate::duration::shorten;
-use crate::input::{InputValue, Located, PlanInput};
+use crate::input::{InputValue, Located, PlanInput, plain_text};
 use crate::problem::{InputLocation, Problem};
 use crate::settings::{SETTINGS, Setting, SettingType, VARIANT_SETTINGS};
 use prony_document::Setting as PointSetting;
@@ -13,6 +13,8 @@ use prony_document::Setting as PointSetting;
 /// What a value of `[sweep]` looks like.
 pub const SWEEP_VALUES_HELP: &str =
     "write a list such as 1,2,4,8, or a range such as 1..64 step 8 or 1..64 times 2";
+/// The tables whose settings can be swept.
+const SWEPT_TABLES: [&str; 2] = ["workload", "run"];
 /// Name of the axis of machines in the points of a sweep.
 pub const MACHINE_AXIS: &str = "machine";
 
@@ -21,10 +23,11 @@ pub const MACHINE_AXIS: &str = "machine";
 pub struct SweepInput {
     /// The swept settings, in the order of the file or of the flags; the last one varies fastest.
     pub axes: Vec<SweepAxis>,
-    /// Whether the points are variants that are compared (`--vary`), and no curve.
+    /// Whether the points are compared as variants (`--vary`); otherwise they are points of a curve.
     pub is_compared: bool,
     /// `[sweep.machine.NAME]`, in the order of the file.
     pub machines: Vec<SweepMachine>,
+    /// File of a price sheet.
     pub prices: InputValue<String>,
     /// The configuration of that sheet, for a sweep on one machine.
     pub configuration: InputValue<String>,
@@ -47,9 +50,12 @@ pub struct SweepMachine {
     pub configuration: InputValue<String>,
 }
 
+/// What an axis varies.
 enum Target<'a> {
     Setting(&'static Setting),
+    /// The server's setting of this name.
     ServerSetting(&'a str),
+    /// The workload's option of this name.
     Option(&'a str),
 }
 
@@ -66,7 +72,8 @@ impl SweepInput {
         }
     }
 
-    /// The points as variants, and the problems of the values. `base` has the settings that all points share.
+    /// The points as variants, and the problems of the values: a value that has one gives no points. `base` has the
+    /// settings that all points share.
     pub(super) fn points(&self, base: &PlanInput) -> (Vec<VariantInput>, Vec<Problem>) {
         let mut problems = Vec::new();
         let mut points: Vec<VariantInput> = match &self.machines[..] {
@@ -80,8 +87,8 @@ impl SweepInput {
                 .collect(),
         };
         for (index, axis) in self.axes.iter().enumerate() {
-            let mut earlier = self.axes[..index].iter();
-            if earlier.any(|other| other.target_name() == axis.target_name()) {
+            let mut earlier_axes = self.axes[..index].iter();
+            if earlier_axes.any(|earlier| earlier.target_name() == axis.target_name()) {
                 let message = format!("sweeps {} twice", shorten(axis.target_name()));
                 problems.push(Problem::new(axis.key.location.clone(), message));
                 continue;
@@ -96,10 +103,10 @@ impl SweepInput {
                 .iter()
                 .flat_map(|point| axis.values.iter().map(move |value| (point, value)))
                 .take(MAX_VARIANTS + 1)
-                .filter_map(|(point, value)| axis.extend(point, value, &mut problems))
+                .filter_map(|(point, value)| axis.extended_point(point, value, &mut problems))
                 .collect();
         }
-        // Each value is read once for every point before it.
+        // A value is read once for each point that it extends, and its problem is reported as often.
         let mut distinct: Vec<Problem> = Vec::new();
         for problem in problems {
             if !distinct.contains(&problem) {
@@ -109,6 +116,7 @@ impl SweepInput {
         for (index, point) in points.iter_mut().enumerate() {
             point.name.value = point_name(&point.point, index);
             if self.is_compared {
+                // Without its place on a curve, it is a variant like any other.
                 point.point.clear();
             }
         }
@@ -161,21 +169,21 @@ impl SweepAxis {
 
     fn target(&self) -> Target<'_> {
         let key = self.key.value.as_str();
-        let prefix = key.split_once('.');
-        if let Some((VARIANT_SETTINGS, name)) = prefix {
+        if let Some((VARIANT_SETTINGS, name)) = key.split_once('.') {
             return Target::ServerSetting(name);
         }
-        let is_meant = |setting: &&Setting| {
-            let is_swept = ["workload", "run"].contains(&setting.table());
-            setting.path == key || (is_swept && setting.key() == key && key != "name")
+        // A key without a table is one of these tables, except the name of the workload.
+        let is_target = |setting: &&Setting| {
+            let is_short_form = SWEPT_TABLES.contains(&setting.table()) && key != "name";
+            setting.path == key || (is_short_form && setting.key() == key)
         };
-        match SETTINGS.iter().find(is_meant) {
+        match SETTINGS.iter().find(is_target) {
             Some(setting) => Target::Setting(setting),
             None => Target::Option(key.strip_prefix("workload.").unwrap_or(key)),
         }
     }
 
-    /// The name of the axis in points and tables: the key without its table.
+    /// The name of the axis in points and in the tables of results: the key without its table.
     fn target_name(&self) -> &str {
         match self.target() {
             Target::Setting(setting) => setting.key(),
@@ -192,30 +200,24 @@ impl SweepAxis {
         keys.find(|key| strsim::osa_distance(key, name) == 1)
     }
 
+    /// The problem of the axis, if any; `base` has the settings that all points share.
     fn problem(&self, base: &PlanInput) -> Option<Problem> {
-        let problem = |message: String, hint: &str| {
-            Some(Problem::new(self.key.location.clone(), message).with_hint(hint.to_owned()))
-        };
         if self.values.is_empty() {
-            return problem("has no value".to_owned(), SWEEP_VALUES_HELP);
+            return Some(self.key.problem("has no value", SWEEP_VALUES_HELP));
         }
-        let twice = self.values.iter().enumerate();
-        let mut twice = twice.filter(|(at, value)| self.values[..*at].contains(value));
-        if let Some((_, value)) = twice.next() {
-            let value = shorten(&value_text(value)).to_string();
-            return problem(
-                format!("has the value {value} twice"),
-                "repeats are set by --repeats",
-            );
+        for (index, value) in self.values.iter().enumerate() {
+            if self.values[..index].contains(value) {
+                let message = format!("has the value {} twice", shorten(&plain_text(value)));
+                return Some(self.key.problem(message, "repeats are set by --repeats"));
+            }
         }
-        let flag = match self.target() {
+        let given_at = match self.target() {
             Target::Setting(setting) => {
-                if !["workload", "run"].contains(&setting.table()) {
+                if !SWEPT_TABLES.contains(&setting.table()) {
                     let message = format!("{} cannot be swept", setting.path);
-                    return problem(
-                        message,
-                        "sweep settings of [workload] and [run], or of the server: settings.NAME; several servers are [sweep.machine.NAME]",
-                    );
+                    let hint = "sweep settings of [workload] and [run], or of the server: settings.NAME; \
+                                several servers are [sweep.machine.NAME]";
+                    return Some(self.key.problem(message, hint));
                 }
                 let mut given = base.given_settings();
                 let given = given.find(|(other, ..)| other.path == setting.path);
@@ -228,65 +230,64 @@ impl SweepAxis {
             }
             Target::Option(name) => {
                 if let Some(similar) = self.misspelt_setting() {
+                    let message = format!("{} is not a setting", shorten(name));
                     let hint = format!("did you mean {similar}?");
-                    return problem(format!("{} is not a setting", shorten(name)), &hint);
+                    return Some(self.key.problem(message, hint));
                 }
                 base.options.get(name).map(|option| option.location.clone())
             }
         };
-        match flag {
-            Some(InputLocation::Flag(name)) => problem(
-                format!("sweeps what {name} sets"),
-                "leave one of the two out",
-            ),
-            _ => None,
-        }
+        // The points replace a value of the file; a flag contradicts them.
+        let Some(InputLocation::Flag(name)) = given_at else {
+            return None;
+        };
+        let message = format!("sweeps what {name} sets");
+        Some(self.key.problem(message, "leave one of the two out"))
     }
 
-    /// The point with a value of this axis; `None` if the value has a problem.
-    fn extend(
+    /// The point with a value of this axis; `None` if the value has a problem, which is added to `problems`.
+    fn extended_point(
         &self,
         point: &VariantInput,
         value: &toml::Value,
         problems: &mut Vec<Problem>,
     ) -> Option<VariantInput> {
-        let mut point = point.clone();
+        let mut extended = point.clone();
+        let input = &mut extended.input;
         let location = self.key.location.clone();
-        let text = value_text(value);
-        match self.target() {
+        let text = plain_text(value);
+        let outcome = match self.target() {
             Target::ServerSetting(name) => {
-                let mut settings = point.input.settings.take().unwrap_or_default();
-                let set = settings.value.set(name, &text);
+                let settings = input.settings.get_or_insert_default();
                 settings.location.clone_from(&location);
-                point.input.settings = Some(settings);
-                if let Err(reason) = set {
-                    let message = format!("{} {reason}", shorten(name));
-                    problems.push(Problem::new(location, message));
-                    return None;
-                }
+                let set = settings.value.set(name, &text);
+                set.map_err(|reason| format!("{} {reason}", shorten(name)))
+            }
+            // It cannot be swept, which is the axis's problem.
+            Target::Setting(setting) if matches!(setting.value_type, SettingType::Facts) => {
+                return None;
             }
             Target::Setting(setting) => {
-                if matches!(setting.value_type, SettingType::Facts) {
-                    return None;
-                }
-                let set = point.input.set_texts(setting, &[&text], location.clone());
-                if let Err(message) = set {
-                    let message = format!("{} {message}", shorten(&text));
-                    problems.push(Problem::new(location, message));
-                    return None;
-                }
+                let set = input.set_texts(setting, &[&text], location.clone());
+                set.map_err(|reason| format!("{} {reason}", shorten(&text)))
             }
             Target::Option(name) => {
-                let value = value.clone();
-                let option = Located { value, location };
-                point.input.options.insert(name.to_owned(), option);
+                let option = Located {
+                    value: value.clone(),
+                    location: location.clone(),
+                };
+                input.options.insert(name.to_owned(), option);
+                Ok(())
             }
+        };
+        if let Err(message) = outcome {
+            problems.push(Problem::new(location, message));
+            return None;
         }
-        point
-            .point
-            .push(PointSetting::new(self.target_name(), text));
-        point.name.location.clone_from(&self.key.location);
-        Some(point)
+        let setting = PointSetting::new(self.target_name(), text);
+        extended.point.push(setting);
+        extended.name.location = location;
+        Some(extended)
     }
 }
 
@@ -305,11 +306,6 @@ fn point_name(point: &[PointSetting], index: usize) -> String {
     }
 }
 
-fn value_text(value: &toml::Value) -> String {
-    let text = value.as_str().map(str::to_owned);
-    text.unwrap_or_else(|| value.to_string())
-}
-
 /// Parses a list `1,2,4` or a range `1..64`, `1..64 step 8`, `1..64 times 2`.
 pub fn parse_values(text: &str) -> Result<Vec<toml::Value>, String> {
     let Some((start, rest)) = text.split_once("..") else {
@@ -324,37 +320,53 @@ pub fn parse_values(text: &str) -> Result<Vec<toml::Value>, String> {
     let error = || format!("is not a range of whole numbers: {SWEEP_VALUES_HELP}");
     let number = |text: &str| text.trim().parse::<u64>().map_err(|_| error());
     let words: Vec<&str> = rest.split_whitespace().collect();
-    let (end, by, times) = match words[..] {
-        [end] => (number(end)?, 1, false),
-        [end, "step", by] => (number(end)?, number(by)?, false),
-        [end, "times", by] => (number(end)?, number(by)?, true),
+    let (end, step) = match words[..] {
+        [end] => (end, RangeStep::Add(1)),
+        [end, "step", by] => (end, RangeStep::Add(number(by)?)),
+        [end, "times", by] => (end, RangeStep::Multiply(number(by)?)),
         _ => return Err(error()),
     };
-    let start = number(start)?;
-    let grows = if times { by >= 2 && start >= 1 } else { by >= 1 };
+    let (start, end) = (number(start)?, number(end)?);
+    let grows = match step {
+        RangeStep::Add(by) => by >= 1,
+        RangeStep::Multiply(by) => by >= 2 && start >= 1,
+    };
     if !grows || start > end {
         return Err(error());
     }
-    let next = |value: &u64| {
-        if times { value.checked_mul(by) } else { value.checked_add(by) }
-    };
-    let values = std::iter::successors(Some(start), next).take_while(|value| *value <= end);
+    let mut values = Vec::new();
+    let mut next = Some(start);
     // One more than the limit of variants, which is then reported.
-    let values = values.take(MAX_VARIANTS + 1);
-    let values = values.map(|value| i64::try_from(value).map(toml::Value::from));
-    values.collect::<Result<_, _>>().map_err(|_| error())
+    while let Some(value) = next.filter(|value| *value <= end && values.len() <= MAX_VARIANTS) {
+        let value_of_toml = i64::try_from(value).map_err(|_| error())?;
+        values.push(value_of_toml.into());
+        next = match step {
+            RangeStep::Add(by) => value.checked_add(by),
+            RangeStep::Multiply(by) => value.checked_mul(by),
+        };
+    }
+    Ok(values)
+}
+
+/// How a range goes from one value to the next.
+enum RangeStep {
+    Add(u64),
+    Multiply(u64),
 }
 
 /// The value of an option from its text: a number, a boolean, or else a string.
 pub fn option_from_text(text: &str) -> toml::Value {
-    let integer = text.parse::<i64>().map(toml::Value::from);
-    // A text such as "nan" or "infinity" is a text.
-    let float = || text.parse().ok().filter(|float: &f64| float.is_finite());
-    let boolean = || text.parse::<bool>().map(toml::Value::from);
-    integer
-        .or_else(|_| float().map(toml::Value::from).ok_or(()))
-        .or_else(|()| boolean())
-        .unwrap_or_else(|_| text.into())
+    if let Ok(integer) = text.parse::<i64>() {
+        return integer.into();
+    }
+    // Rust reads "nan" and "infinity" as numbers; here they are strings.
+    if let Some(float) = text.parse().ok().filter(|float: &f64| float.is_finite()) {
+        return float.into();
+    }
+    match text.parse::<bool>() {
+        Ok(boolean) => boolean.into(),
+        Err(_) => text.into(),
+    }
 }
 
 #[cfg(test)]

@@ -30,20 +30,19 @@ pub(super) fn from_lists<'de, D: Deserializer<'de>>(
         Range(PublishedMetric, f64, f64),
         Value(PublishedMetric, f64),
     }
-    let new_figure = |entry| {
-        let (name, value, high) = match entry {
-            Entry::Range(name, low, high) => (name, low, Some(high)),
-            Entry::Value(name, value) => (name, value, None),
-        };
-        PublishedFigure {
-            name,
-            value,
-            high,
-            unit: name.unit().to_owned(),
-        }
+    let figure = |name: PublishedMetric, value, high| PublishedFigure {
+        name,
+        value,
+        high,
+        unit: name.unit().to_owned(),
     };
-    let entries = Vec::<Entry>::deserialize(deserializer)?;
-    Ok(entries.into_iter().map(new_figure).collect())
+    let entries = Vec::<Entry>::deserialize(deserializer)?.into_iter();
+    Ok(entries
+        .map(|entry| match entry {
+            Entry::Range(name, low, high) => figure(name, low, Some(high)),
+            Entry::Value(name, value) => figure(name, value, None),
+        })
+        .collect())
 }
 
 choices! {
@@ -72,7 +71,7 @@ choices! {
         BatchRequests = "batch requests",
         /// Transactions per second for one US dollar per month.
         TpsPerDollar = "TPS per dollar",
-        /// Throughput that backups cost.
+        /// The share of the throughput that backups cost.
         BackupOverhead = "backup overhead",
         /// Time of the whole load.
         LoadTime = "load time",

@@ -165,10 +165,10 @@ pub struct PublishedSetup {
     /// What took over if the server's machine failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high_availability: Option<HighAvailability>,
-    /// In how many zones the server's copies were.
+    /// In how many availability zones the server's copies were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zones: Option<u32>,
-    /// Where it was.
+    /// The region of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// A description of the client's machine.
@@ -270,9 +270,10 @@ impl Scenario {
     }
 }
 
+/// All scenarios, by section.
 pub fn scenario_tables() -> &'static [ScenarioTable] {
     static TABLES: OnceLock<Vec<ScenarioTable>> = OnceLock::new();
-    // The tables are part of the program, and a test reads them: an error cannot occur.
+    // The tables are part of the program, and a test reads them: no error occurs.
     TABLES.get_or_init(|| read::read_tables().unwrap_or_default())
 }
 
@@ -280,9 +281,11 @@ pub fn all_scenarios() -> impl Iterator<Item = &'static Scenario> {
     scenario_tables().iter().flat_map(|table| &table.scenarios)
 }
 
+/// The error for an id that no scenario has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.parts().sentence())]
 pub struct UnknownScenario {
+    /// The id as the user wrote it, shortened.
     pub id: String,
     /// Similar ids, or how to list them.
     pub hint: String,
@@ -307,18 +310,21 @@ pub fn find_scenario(id: &str) -> Result<&'static Scenario, UnknownScenario> {
     })
 }
 
-/// The id most similar to a word: the first that contains it, otherwise the one with the smallest edit distance.
+/// The id of a scenario or a suite that is most similar to a word: the first that contains it, otherwise the one
+/// with the smallest edit distance.
 fn similar_id(word: &str) -> Option<&'static str> {
     let word = word.to_lowercase();
-    let suites = suites().iter().map(|suite| suite.id.as_str());
-    let ids: Vec<&str> = all_scenarios()
+    let mut ids: Vec<&str> = all_scenarios()
         .map(|scenario| scenario.id.as_str())
-        .chain(suites)
         .collect();
-    let containing = ids.iter().find(|id| word.len() >= 3 && id.contains(&word));
-    containing
-        .copied()
-        .or_else(|| suggest::nearest(&word, &ids))
+    ids.extend(suites().iter().map(|suite| suite.id.as_str()));
+    // Almost every id contains a word of one or two letters.
+    if word.len() >= 3
+        && let Some(containing) = ids.iter().find(|id| id.contains(&word))
+    {
+        return Some(*containing);
+    }
+    suggest::nearest(&word, &ids)
 }
 
 /// For serde's `with`: an optional duration, as text.

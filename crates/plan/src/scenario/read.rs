@@ -50,10 +50,10 @@ fn read_table(text: &str) -> Result<ScenarioTable, String> {
     let mut scenarios = Vec::new();
     for group in &file.group {
         for row in &group.rows {
-            let id = row.get("id").cloned();
-            let row = merge_group(row.clone(), &group.all);
-            let row = merge_instance(row, &file.instances).try_into();
-            scenarios.push(row.map_err(|error| format!("{id:?}: {error}"))?);
+            let with_group = merge_common(row.clone(), &group.all);
+            let complete = merge_instance(with_group, &file.instances);
+            let scenario = complete.try_into();
+            scenarios.push(scenario.map_err(|error| format!("{:?}: {error}", row.get("id")))?);
         }
     }
     Ok(ScenarioTable {
@@ -68,15 +68,15 @@ fn merge_instance(row: toml::Table, instances: &toml::Table) -> toml::Table {
     let machine = row.get("machine").and_then(Value::as_str);
     let name = machine.and_then(|machine| machine.split(',').next());
     match name.and_then(|name| instances.get(name)) {
-        Some(Value::Table(instance)) => merge_group(row, instance),
+        Some(Value::Table(instance)) => merge_common(row, instance),
         _ => row,
     }
 }
 
-/// Merges the common values of a group into a row: options, notes and figures of both are combined; other
-/// values of the row take precedence.
-fn merge_group(mut row: toml::Table, group: &toml::Table) -> toml::Table {
-    for (key, common) in group {
+/// Merges the values that a row has in common with others into it: options, notes and figures of both are combined;
+/// other values of the row take precedence.
+fn merge_common(mut row: toml::Table, common_values: &toml::Table) -> toml::Table {
+    for (key, common) in common_values {
         match (row.get_mut(key), common) {
             (None, _) => {
                 row.insert(key.clone(), common.clone());

@@ -5,17 +5,20 @@
 
 use super::Scenario;
 
+/// pgbench's number of accounts for each unit of scale.
 const ACCOUNTS_PER_BRANCH: u64 = 100_000;
 /// Minimum number of rows of a table, equal to the length of a range: in a smaller table, ranges would end at
 /// the table's end.
 const MIN_TABLE_ROWS: u64 = 100;
 
+/// The size at which a scenario is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioSize {
     /// Branches, warehouses or tables.
     pub scale: u64,
     /// Rows per table, if the workload has an option for it.
     pub table_size: Option<u64>,
+    /// Accounts of the script's hot set, if it has one.
     pub hot_set_accounts: Option<u64>,
 }
 
@@ -24,18 +27,19 @@ impl Scenario {
     /// published.
     pub fn size(&self, size_share: f64) -> ScenarioSize {
         let scale = self.scale.unwrap_or(1);
-        let scaled = |full: u64| ((full as f64 * size_share).round() as u64).max(1);
         let table_size = self.table_size();
-        // The scale of hot-row never shrinks: the workload measures one row that all clients share.
-        let is_hot_row = self.workload == "hot-row";
-        let Some(rows) = table_size.filter(|_| !is_hot_row) else {
-            let scale = if is_hot_row { scale } else { scaled(scale) };
+        if self.workload == "hot-row" {
+            // It never shrinks: the workload measures one row that all clients share.
             return self.with_hot_set(scale, table_size, size_share);
+        }
+        let scaled = |full: u64| ((full as f64 * size_share).round() as u64).max(1);
+        let Some(rows) = table_size else {
+            return self.with_hot_set(scaled(scale), None, size_share);
         };
         // Reduce the number of tables before their rows, because the rows determine the depth of the indexes.
         let tables = scaled(scale);
-        let rows = (scaled(scale * rows) / tables).clamp(MIN_TABLE_ROWS.min(rows), rows);
-        self.with_hot_set(tables, Some(rows), size_share)
+        let rows_each = (scaled(scale * rows) / tables).clamp(MIN_TABLE_ROWS.min(rows), rows);
+        self.with_hot_set(tables, Some(rows_each), size_share)
     }
 
     /// The scenario's size with as much data as `scale` units of the published rows, such as a size that
@@ -43,17 +47,16 @@ impl Scenario {
     pub fn size_at_scale(&self, scale: u64) -> ScenarioSize {
         let published = self.scale.unwrap_or(scale).max(1);
         let size_share = scale as f64 / published as f64;
-        let scaled_rows = |rows: u64| {
-            let rows = (rows as f64 * size_share).round() as u64;
-            rows.clamp(MIN_TABLE_ROWS, i32::MAX as u64)
+        let Some(rows) = self.table_size() else {
+            return self.with_hot_set(scale, None, size_share);
         };
-        match self.table_size() {
-            Some(size) => self.with_hot_set(published, Some(scaled_rows(size)), size_share),
-            None => self.with_hot_set(scale, None, size_share),
-        }
+        // Keys of the tables are `integer`.
+        let rows =
+            ((rows as f64 * size_share).round() as u64).clamp(MIN_TABLE_ROWS, i32::MAX as u64);
+        self.with_hot_set(published, Some(rows), size_share)
     }
 
-    /// Adds the hot set, reduced to a share and to the accounts that exist.
+    /// The size with this scale and these rows, and the hot set reduced to a share and to the accounts that exist.
     fn with_hot_set(&self, scale: u64, table_size: Option<u64>, size_share: f64) -> ScenarioSize {
         let hot_set = |accounts: u64| {
             let reduced = (accounts as f64 * size_share).round() as u64;
@@ -100,7 +103,7 @@ pub fn parse_fraction(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "must be above 0 and at most 1, such as 1/1000 or 0.1%".to_owned())
 }
 
-/// Reads a share: `30%` or `0.3`.
+/// Reads a share: `30%` or `0.3`, but unlike [`parse_fraction`] not `3/10`.
 ///
 /// # Errors
 /// If the text is not a share, or not above 0 and at most 100%.

@@ -37,15 +37,16 @@ pub struct Suite {
 }
 
 impl Suite {
+    /// Its scenarios, in the order of the document.
     pub fn scenarios(&self) -> impl Iterator<Item = &'static Scenario> {
-        // A test finds every id.
+        // A test checks that each id is that of a scenario.
         self.rows.iter().filter_map(|id| find_scenario(id).ok())
     }
 }
 
 pub fn suites() -> &'static [Suite] {
     static SUITES: OnceLock<Vec<Suite>> = OnceLock::new();
-    // The file is part of the program, and a test reads it: an error cannot occur.
+    // The file is part of the program, and a test reads it: no error occurs.
     SUITES.get_or_init(|| read_suites().unwrap_or_default())
 }
 
@@ -56,7 +57,7 @@ pub fn find_suite(id: &str) -> Option<&'static Suite> {
 /// Reads the suites.
 ///
 /// # Errors
-/// If the file is invalid; a test reads it.
+/// If the file is invalid.
 pub(super) fn read_suites() -> Result<Vec<Suite>, toml::de::Error> {
     #[derive(Deserialize)]
     struct SuiteFile {

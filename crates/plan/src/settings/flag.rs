@@ -9,7 +9,7 @@ pub struct Flag {
     pub short: Option<char>,
     /// Name of the value in the help, or of its parts, each of which is an argument; `None` for a switch.
     pub value_name: Option<&'static str>,
-    /// Whether it may be repeated; its values are then one text, a line each.
+    /// Whether it may be repeated, and each time adds to its values.
     pub is_list: bool,
     /// Heading under which the help lists the flag.
     pub heading: &'static str,

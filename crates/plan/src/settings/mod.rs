@@ -61,6 +61,7 @@ pub const VARIANT_TABLES: [&str; 3] = ["server", "workload", "run"];
 /// document's plan, and the prefix of their names in a sweep.
 pub const VARIANT_SETTINGS: &str = "settings";
 
+/// A setting of a plan; its values are in [`PlanInput`].
 #[derive(Debug)]
 pub struct Setting {
     /// Table and key, such as `run.clients`.
@@ -444,17 +445,17 @@ impl Setting {
         Some(value.to_json())
     }
 
-    /// The problem of a value that has the right type, but is out of range.
-    pub(crate) fn range_problem(
+    /// The problem of a value that has the right type, but is not allowed; `None` if it is allowed.
+    pub(crate) fn validation_problem(
         &self,
         value: &dyn SettingValue,
         location: &InputLocation,
     ) -> Option<Problem> {
-        let (message, hint) = value.validation_error(&self.value_type)?;
-        let problem = Problem::new(location.clone(), message);
-        Some(match hint {
-            Some(hint) => problem.with_hint(hint),
-            None => problem,
+        let error = value.validation_error(&self.value_type)?;
+        Some(Problem {
+            location: location.clone(),
+            message: error.problem,
+            hint: error.hint,
         })
     }
 }

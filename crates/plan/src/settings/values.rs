@@ -11,12 +11,10 @@ use crate::mark::Mark;
 use crate::rate::strip_rate_unit;
 use crate::section::Section;
 use crate::suggest::nearest;
+use crate::user_error::ErrorParts;
 use prony_document::{Declared, DeclaredFact, Requirement, Requirements, ServerSettings};
 use serde_json::{Value, json};
 use std::time::Duration;
-
-/// The message and the hint for a value that is out of range.
-type ValidationError = (String, Option<&'static str>);
 
 /// A value of a setting.
 pub(crate) trait SettingValue {
@@ -30,6 +28,7 @@ pub(crate) trait SettingValue {
     where
         Self: Sized;
 
+    /// Replaces the value of a plan by that of a flag or a variant.
     fn replace_by(&mut self, later: &Self)
     where
         Self: Clone,
@@ -37,7 +36,7 @@ pub(crate) trait SettingValue {
         self.clone_from(later);
     }
 
-    /// Adds the value of the same flag given once more.
+    /// Adds the value of the same flag given once more; a value that is no list is replaced.
     fn add(&mut self, next: Self)
     where
         Self: Sized,
@@ -48,7 +47,7 @@ pub(crate) trait SettingValue {
     /// The value in the Run document and the schema.
     fn to_json(&self) -> Value;
 
-    /// The value as texts of its flag, one for each time that it is given.
+    /// The texts that set the value by its flag, each with the flag once more.
     fn to_texts(&self) -> Vec<String> {
         vec![match self.to_json() {
             Value::String(text) => text,
@@ -57,7 +56,7 @@ pub(crate) trait SettingValue {
     }
 
     /// The problem of a value that is not allowed, such as a number out of range; `None` if it is allowed.
-    fn validation_error(&self, _value_type: &SettingType) -> Option<ValidationError> {
+    fn validation_error(&self, _value_type: &SettingType) -> Option<ErrorParts> {
         None
     }
 }
@@ -102,9 +101,9 @@ impl SettingValue for String {
         json!(self)
     }
 
-    fn validation_error(&self, _value_type: &SettingType) -> Option<ValidationError> {
-        let message = "contains a zero byte".to_owned();
-        self.contains('\0').then_some((message, None))
+    fn validation_error(&self, _value_type: &SettingType) -> Option<ErrorParts> {
+        let has_zero_byte = self.contains('\0');
+        has_zero_byte.then(|| ErrorParts::new("contains a zero byte"))
     }
 }
 
@@ -127,16 +126,19 @@ impl SettingValue for u64 {
         json!(self)
     }
 
-    fn validation_error(&self, value_type: &SettingType) -> Option<ValidationError> {
+    fn validation_error(&self, value_type: &SettingType) -> Option<ErrorParts> {
         let SettingType::WholeNumber { min, max } = *value_type else {
             return None;
         };
+        if (min..=max).contains(self) {
+            return None;
+        }
         let range = match max {
             u64::MAX => format!("at least {min}"),
             _ => format!("from {min} to {max}"),
         };
         let message = format!("must be {range}, is {self}");
-        (!(min..=max).contains(self)).then_some((message, None))
+        Some(ErrorParts::new(message))
     }
 }
 
@@ -161,7 +163,7 @@ impl SettingValue for f64 {
         json!(self)
     }
 
-    fn validation_error(&self, _value_type: &SettingType) -> Option<ValidationError> {
+    fn validation_error(&self, _value_type: &SettingType) -> Option<ErrorParts> {
         // Both comparisons are false for NaN, which is out of range.
         if *self > 0.0 && *self <= MAX_RATE_TPS {
             return None;
@@ -171,7 +173,7 @@ impl SettingValue for f64 {
             format_number(*self)
         );
         let hint = "omit rate for a closed loop, in which each client sends as soon as the server has answered";
-        Some((message, Some(hint)))
+        Some(ErrorParts::new(message).with_hint(hint))
     }
 }
 
@@ -188,9 +190,12 @@ impl SettingValue for Duration {
         json!(format_duration(*self))
     }
 
-    fn validation_error(&self, _value_type: &SettingType) -> Option<ValidationError> {
+    fn validation_error(&self, _value_type: &SettingType) -> Option<ErrorParts> {
+        if *self <= MAX_DURATION {
+            return None;
+        }
         let message = format!("must be at most 366d, is {}", format_duration(*self));
-        (*self > MAX_DURATION).then_some((message, None))
+        Some(ErrorParts::new(message))
     }
 }
 
@@ -314,10 +319,10 @@ impl SettingValue for Vec<String> {
         self.clone()
     }
 
-    fn validation_error(&self, _value_type: &SettingType) -> Option<ValidationError> {
+    fn validation_error(&self, _value_type: &SettingType) -> Option<ErrorParts> {
         let hint = "a command that reaches a machine, such as \"ssh vm1\"";
         let is_empty = self.is_empty() || self.iter().any(|command| command.trim().is_empty());
-        is_empty.then(|| ("has an empty command".to_owned(), Some(hint)))
+        is_empty.then(|| ErrorParts::new("has an empty command").with_hint(hint))
     }
 }
 
@@ -343,6 +348,7 @@ impl SettingValue for Vec<Mark> {
     }
 }
 
+/// The fact of this name; the error suggests a similar name, or lists all.
 pub(crate) fn fact_of_name(name: &str) -> Result<DeclaredFact, String> {
     DeclaredFact::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = DeclaredFact::ALL.iter().map(|fact| fact.name()).collect();

@@ -3,15 +3,18 @@
 //! The result is a [`PriceSheet`], or every problem. Values that make up a price are never filled in, and a
 //! problem that is only a consequence of another one is not reported.
 
-use super::read::{ConfigurationInput, ItemInput, SHARED_KEYS, SheetInput, read};
+use super::read::{ConfigurationInput, ItemInput, SHARED_KEYS, SharedValues, SheetInput, read};
 use super::{Configuration, PriceSheet, PricedItem};
 use crate::duration::{format_number, shorten};
 use crate::input::InputValue;
 use crate::problem::{InputLocation, Problem, Problems};
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 /// Maximum quantity or price; a larger one is probably a typing error.
 const MAX_AMOUNT: f64 = 1e12;
+/// Maximum number of replicas in an item, for the same reason.
+const MAX_REPLICAS: u32 = 10_000;
 
 impl PriceSheet {
     /// Reads a price sheet's text. `file` is its name for messages, as the user wrote it.
@@ -36,10 +39,10 @@ impl PriceSheet {
 
 struct Checker {
     problems: Vec<Problem>,
-    /// Problems that several items would repeat.
+    /// Location and message of the problems that several items would repeat.
     reported_once: HashSet<(InputLocation, String)>,
-    /// The currency found first, with its location; all others must be equal to it.
-    currency: Option<(String, InputLocation)>,
+    /// The currency found first; all others must be equal to it.
+    currency: InputValue<String>,
     /// Keys that could be given once for many items and are missing everywhere, with the location where they
     /// belong.
     missing_everywhere: Vec<(&'static str, InputLocation)>,
@@ -124,8 +127,10 @@ impl Checker {
             let hint = "state the billing period: per = \"hour\", \"month\", \"year\" or \"once\"";
             self.report_missing("per", location, rejected_keys, hint);
         }
-        let usage = self.check_number("usage", &input.usage, 1.0, 1.0);
-        let discount = self.check_number("discount_percent", &input.discount_percent, 0.0, 100.0);
+        let hint = "it is the fraction of the time that is paid for: 0.5 is half of it";
+        let usage = self.check_in_range(&input.usage, 0.0..=1.0, 1.0, hint);
+        let hint = "it is the discount in per cent";
+        let discount = self.check_in_range(&input.discount_percent, 0.0..=100.0, 0.0, hint);
         let replicas = self.check_replicas(input);
         let rejected_shared_keys = &common.rejected_keys;
         let [currency, region, term, source, entered_by] = std::array::from_fn(|nth| {
@@ -139,7 +144,7 @@ impl Checker {
                 "a price without a date is not used: as_of = 2026-11-20, under [sheet] for all";
             self.report_missing("as_of", location, rejected_shared_keys, hint);
         }
-        self.check_currency(&common.texts[0]);
+        self.check_currency(common.currency());
         Some(PricedItem {
             name: name?,
             quantity: quantity?,
@@ -202,7 +207,10 @@ impl Checker {
 
     /// Reports a problem, unless the same problem was already reported for another item.
     fn report_once(&mut self, location: &InputLocation, message: String, hint: &str) {
-        if (self.reported_once).insert((location.clone(), message.clone())) {
+        let is_new = self
+            .reported_once
+            .insert((location.clone(), message.clone()));
+        if is_new {
             self.report(location, message, hint);
         }
     }
@@ -234,28 +242,26 @@ impl Checker {
         None
     }
 
-    /// Checks a number that must be from 0 to `maximum`; without input, returns `default`.
-    fn check_number(
+    /// Checks a number that must be in a range; without input, returns `default`.
+    fn check_in_range(
         &mut self,
-        key: &str,
         input: &InputValue<f64>,
+        range: RangeInclusive<f64>,
         default: f64,
-        maximum: f64,
+        hint: &str,
     ) -> Option<f64> {
         let Some(number) = input else {
             return Some(default);
         };
-        if (0.0..=maximum).contains(&number.value) {
+        if range.contains(&number.value) {
             return Some(number.value);
         }
         let message = format!(
-            "must be from 0 to {maximum}, is {}",
+            "must be from {} to {}, is {}",
+            range.start(),
+            range.end(),
             format_number(number.value)
         );
-        let hint = match key {
-            "usage" => "it is the fraction of the time that is paid for: 0.5 is half of it",
-            _ => "it is the discount in per cent",
-        };
         self.report(&number.location, message, hint);
         None
     }
@@ -265,9 +271,9 @@ impl Checker {
             return Some(0);
         };
         match u32::try_from(number.value) {
-            Ok(count) if count <= 10_000 => Some(count),
+            Ok(count) if count <= MAX_REPLICAS => Some(count),
             _ => {
-                let message = format!("must be at most 10000, is {}", number.value);
+                let message = format!("must be at most {MAX_REPLICAS}, is {}", number.value);
                 let hint = "it is the number of replicas included in this item";
                 self.report(&number.location, message, hint);
                 None
@@ -291,12 +297,12 @@ impl Checker {
             return;
         }
         match &self.currency {
-            None => self.currency = Some((text.clone(), currency.location.clone())),
-            Some((first, location)) if first != text => {
-                let message = format!("{text} differs from {first} ({location})");
+            None => self.currency = Some(currency.clone()),
+            Some(first) if first.value != *text => {
+                let message = format!("{text} differs from {} ({})", first.value, first.location);
                 let hint = "Prony converts no currency: give all prices of a sheet in one, as of the \
                             same date";
-                self.report_once(&currency.location.clone(), message, hint);
+                self.report_once(&currency.location, message, hint);
             }
             Some(_) => {}
         }
@@ -319,25 +325,22 @@ fn location_of_key(location: &InputLocation, name: &str) -> InputLocation {
     }
 }
 
-/// Keys of `[sheet]` that are missing there and in every item.
+/// Keys of `[sheet]` that are missing there and in every item, each with its location in `[sheet]`.
 fn missing_everywhere(file: &str, input: &SheetInput) -> Vec<(&'static str, InputLocation)> {
-    let items = || {
-        input
-            .configurations
-            .iter()
-            .flat_map(|configuration| &configuration.items)
-    };
-    let texts = SHARED_KEYS.iter().enumerate().map(|(nth, (key, _))| {
-        let is_given = |item: &ItemInput| item.common.texts[nth].is_some();
-        (*key, items().any(is_given))
-    });
-    let as_of = items().any(|item| item.common.as_of.is_some());
-    let missing = texts
-        .chain([("as_of", as_of)])
-        .filter(|(_, is_given)| !is_given);
-    missing
-        .map(|(key, _)| (key, file_location(file, &format!("sheet.{key}"))))
-        .collect()
+    let configurations = input.configurations.iter();
+    let items = configurations.flat_map(|configuration| &configuration.items);
+    let values: Vec<&SharedValues> = items.map(|item| &item.common).collect();
+    let mut missing = Vec::new();
+    for (nth, (key, _)) in SHARED_KEYS.into_iter().enumerate() {
+        if values.iter().all(|values| values.texts[nth].is_none()) {
+            missing.push(key);
+        }
+    }
+    if values.iter().all(|values| values.as_of.is_none()) {
+        missing.push("as_of");
+    }
+    let with_location = |key| (key, file_location(file, &format!("sheet.{key}")));
+    missing.into_iter().map(with_location).collect()
 }
 
 fn file_location(file: &str, key: &str) -> InputLocation {

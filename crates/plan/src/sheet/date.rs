@@ -76,12 +76,14 @@ pub(super) fn calendar_error(text: &str) -> Option<String> {
         return Some(format!("the month must be from 01 to 12, is {month:02}"));
     }
     let day = parse_digits(parts.next()?, 2)?;
-    let last = civil_date(year, u8::try_from(month).ok()?, 1)?
-        .days_in_month()
-        .unsigned_abs();
-    let is_valid = (1..=u16::from(last)).contains(&day) || parts.next().is_some();
-    (!is_valid)
-        .then(|| format!("the day must be from 01 to {last} in {year:04}-{month:02}, is {day:02}"))
+    let first_day = civil_date(year, u8::try_from(month).ok()?, 1)?;
+    let last = first_day.days_in_month().unsigned_abs();
+    if parts.next().is_some() || (1..=u16::from(last)).contains(&day) {
+        return None;
+    }
+    Some(format!(
+        "the day must be from 01 to {last} in {year:04}-{month:02}, is {day:02}"
+    ))
 }
 
 impl fmt::Display for PriceDate {

@@ -28,7 +28,7 @@ pub(super) struct ConfigurationInput {
     pub name: InputValue<String>,
     pub runs: Vec<String>,
     pub items: Vec<ItemInput>,
-    /// Keys that were given but could not be read.
+    /// Keys that were given but could not be read; they do not count as missing.
     pub rejected_keys: Vec<String>,
 }
 
@@ -44,10 +44,12 @@ pub(super) struct ItemInput {
     pub discount_percent: InputValue<f64>,
     pub replicas: InputValue<u64>,
     pub common: SharedValues,
+    /// As in a configuration.
     pub rejected_keys: Vec<String>,
 }
 
-/// Texts that may be given once for many items, each with the hint to show if it is missing.
+/// Texts that may be given once for many items, each with the hint to show if it is missing. The first is the currency
+/// ([`SharedValues::currency`]).
 pub(super) const SHARED_KEYS: [(&str, &str); 5] = [
     ("currency", "a price needs a currency: currency = \"EUR\""),
     (
@@ -79,6 +81,10 @@ pub(super) struct SharedValues {
 }
 
 impl SharedValues {
+    pub fn currency(&self) -> &InputValue<String> {
+        &self.texts[0]
+    }
+
     fn read(section: &mut Section<'_, '_>) -> SharedValues {
         SharedValues {
             texts: SHARED_KEYS.map(|(key, _)| section.read_text(key)),
@@ -103,9 +109,9 @@ impl SharedValues {
 fn rejected_keys(section: &Section<'_, '_>) -> Vec<String> {
     let last_segment = |path: &String| path.rsplit('.').next().unwrap_or(path).to_owned();
     let mut keys: Vec<String> = section.rejected_keys.iter().map(last_segment).collect();
-    for (key, _, _) in section.unread_keys() {
+    for entry in section.unread_entries() {
         // Each once: the items of a sheet repeat these keys.
-        if let Some(similar) = suggest::nearest(key, &section.valid_keys)
+        if let Some(similar) = suggest::nearest(entry.key, &section.valid_keys)
             && !keys.iter().any(|key| key == similar)
         {
             keys.push(similar.to_owned());
@@ -125,10 +131,8 @@ pub(super) fn read(file: &str, text: &str) -> Result<SheetInput, Problems> {
     let root = root.get_ref();
     let mut input = SheetInput::default();
     let common = read_sheet_table(source, root, &mut input);
-    for (table, name, location) in
-        read_array_of_tables(source, root, "", "configuration", &mut input)
-    {
-        read_configuration(source, table, &name, location, &common, &mut input);
+    for listed in read_array_of_tables(source, root, "", "configuration", &mut input) {
+        read_configuration(source, listed, &common, &mut input);
     }
     for (key, value) in root {
         let name = key.get_ref().as_ref();
@@ -176,26 +180,29 @@ fn read_sheet_table(
 
 fn read_configuration(
     source: Source<'_>,
-    table: &DeTable<'_>,
-    name: &str,
-    location: InputLocation,
+    listed: ListedTable<'_, '_>,
     enclosing: &SharedValues,
     input: &mut SheetInput,
 ) {
-    let mut section = Section::new(source, "configuration", name.to_owned(), Some(table));
-    let title = section.read_text("name");
+    let ListedTable {
+        table,
+        path,
+        location,
+    } = listed;
+    let mut section = Section::new(source, "configuration", path.clone(), Some(table));
+    let name = section.read_text("name");
     let runs = read_texts(&mut section, "runs");
     let common = SharedValues::read(&mut section).or_enclosing(enclosing);
     section.valid_keys.push("item");
     let rejected_keys = rejected_keys(&section);
     report_problems(section, input);
     let mut items = Vec::new();
-    for (table, name, location) in read_array_of_tables(source, table, name, "item", input) {
-        items.push(read_item(source, table, name, location, &common, input));
+    for item in read_array_of_tables(source, table, &path, "item", input) {
+        items.push(read_item(source, item, &common, input));
     }
     input.configurations.push(ConfigurationInput {
         location,
-        name: title,
+        name,
         runs,
         items,
         rejected_keys,
@@ -204,15 +211,13 @@ fn read_configuration(
 
 fn read_item(
     source: Source<'_>,
-    table: &DeTable<'_>,
-    name: String,
-    location: InputLocation,
+    listed: ListedTable<'_, '_>,
     enclosing: &SharedValues,
     input: &mut SheetInput,
 ) -> ItemInput {
-    let mut section = Section::new(source, "item", name, Some(table));
+    let mut section = Section::new(source, "item", listed.path, Some(listed.table));
     let item = ItemInput {
-        location,
+        location: listed.location,
         name: section.read_text("name"),
         quantity: section.read_number("quantity"),
         unit_price: section.read_number("unit_price"),
@@ -229,11 +234,12 @@ fn read_item(
 
 /// Collects the problems of a table, and reports its unknown keys.
 fn report_problems(section: Section<'_, '_>, input: &mut SheetInput) {
-    for (index, (key, offset, _)) in section.unread_keys().into_iter().enumerate() {
-        let location = section
-            .source
-            .location(offset, format!("{}.{key}", section.path));
+    for (index, entry) in section.unread_entries().into_iter().enumerate() {
+        let key = entry.key;
+        let path = format!("{}.{key}", section.path);
+        let location = section.source.location(entry.offset, path);
         let problem = Problem::new(location, format!("unknown key {}", shorten(key)));
+        // A hint costs a comparison with every valid key, and nobody reads so many.
         if index > MAX_PROBLEMS {
             input.problems.push(problem);
             continue;
@@ -247,26 +253,39 @@ fn report_problems(section: Section<'_, '_>, input: &mut SheetInput) {
     input.problems.extend(section.problems);
 }
 
-/// Reads an array of tables: returns each table with its path, such as `item[1]`, and its location.
+/// A table of an array of tables.
+struct ListedTable<'a, 'i> {
+    table: &'a DeTable<'i>,
+    /// Such as `configuration[1].item[2]`.
+    path: String,
+    location: InputLocation,
+}
+
+/// Reads the array of tables `name` of the table at `path`, which is empty for the whole file.
 fn read_array_of_tables<'a, 'i>(
     source: Source<'a>,
     parent: &'a DeTable<'i>,
     path: &str,
     name: &'static str,
     input: &mut SheetInput,
-) -> Vec<(&'a DeTable<'i>, String, InputLocation)> {
+) -> Vec<ListedTable<'a, 'i>> {
     let Some((_, value)) = parent.iter().find(|(key, _)| key.get_ref() == name) else {
         return Vec::new();
     };
     let dot = if path.is_empty() { "" } else { "." };
     let list = value.get_ref().as_array();
     let mut tables = Vec::new();
+    // Where the last value is that is no table; without a list, the value itself.
     let mut wrong_offset = list.is_none().then(|| value.span().start);
     for (number, entry) in (1..).zip(list.into_iter().flat_map(|list| list.iter())) {
-        let name = format!("{path}{dot}{name}[{number}]");
+        let path = format!("{path}{dot}{name}[{number}]");
         let offset = entry.span().start;
         match entry.get_ref().as_table() {
-            Some(table) => tables.push((table, name.clone(), source.location(offset, name))),
+            Some(table) => tables.push(ListedTable {
+                table,
+                location: source.location(offset, path.clone()),
+                path,
+            }),
             None => wrong_offset = Some(offset),
         }
     }
@@ -289,19 +308,16 @@ fn read_texts(section: &mut Section<'_, '_>, key: &'static str) -> Vec<String> {
     let Some((value, location)) = section.read_value(key) else {
         return Vec::new();
     };
-    let list = value.as_array().map(|list| {
+    let texts = value.as_array().and_then(|list| {
         let texts = list.iter().map(|entry| entry.get_ref().as_str());
         texts.map(|text| text.map(str::to_owned)).collect()
     });
-    match list {
-        Some(Some(texts)) => texts,
-        _ => {
-            let hint = format!("write {key} = [\"20261120-2333\", \"20261120-2345\"]");
-            let problem = Problem::new(location, "must be a list of strings").with_hint(hint);
-            section.reject(key, problem);
-            Vec::new()
-        }
-    }
+    texts.unwrap_or_else(|| {
+        let hint = format!("write {key} = [\"20261120-2333\", \"20261120-2345\"]");
+        let problem = Problem::new(location, "must be a list of strings").with_hint(hint);
+        section.reject(key, problem);
+        Vec::new()
+    })
 }
 
 /// Reads the date of a price: a TOML date, or a text if only the month or the year is known.
@@ -318,9 +334,8 @@ fn read_date(section: &mut Section<'_, '_>) -> InputValue<PriceDate> {
     match date {
         Some(value) => Some(Located { value, location }),
         None => {
-            let calendar_error_text = value.as_str().and_then(calendar_error);
-            let message =
-                calendar_error_text.unwrap_or_else(|| "must be a date from 1970 on".to_owned());
+            let wrong_part = value.as_str().and_then(calendar_error);
+            let message = wrong_part.unwrap_or_else(|| "must be a date from 1970 on".to_owned());
             let problem = Problem::new(location, message);
             let hint =
                 "write as_of = 2026-11-20, or \"2026-11\", or \"2026\" if the day is not known";
