@@ -54,6 +54,7 @@ fn io_message(failure: &ConnectFailure, endpoint: &Endpoint, error: &io::Error) 
             let path = path.display();
             format!("Can't connect to local server through socket '{path}' ({errno})")
         }
+        // A socket is never tried over TCP.
         (Address::Tcp(_), Endpoint::Host(name, _) | Endpoint::Socket(name)) => {
             format!("Can't connect to server on '{name}' ({errno})")
         }

@@ -68,8 +68,8 @@ pub(crate) fn check_duration(run: &Run) -> Option<Finding> {
     )
 }
 
-/// The time for which this load has to be measured, seconds, and why; `None` if the window is as long, or if
-/// no minimum applies.
+/// The time for which this load has to be measured, seconds, and why: a relative clause to "the minutes", such as "that
+/// TPC-C requires". `None` if the window is as long, or if no minimum applies.
 pub(crate) fn below_minimum(run: &Run) -> Option<(f64, &str)> {
     let specified =
         workload::description(run).and_then(|description| description.minimum_duration.as_ref());
@@ -241,19 +241,21 @@ mod tests {
         assert_eq!(ids(&run), ["checkpoint"]);
         let finding = housekeeping::check_checkpoint(&run).unwrap().finding;
         finding.assert_contains("the measured window of 60 s");
-        run.observed.as_mut().unwrap().events[0].until_s = Some(69.0);
-        run.observed.as_mut().unwrap().events[0].at_s = 11.0;
+        // A checkpoint within the window, which begins after 10 s.
+        let checkpoint = &mut run.observed.as_mut().unwrap().events[0];
+        checkpoint.at_s = 11.0;
+        checkpoint.until_s = Some(69.0);
         assert_eq!(ids(&run), ["duration"]);
     }
 
     #[test]
     fn a_load_that_writes_needs_a_long_window() {
         let severity = |seconds, mut run: Run| {
-            let event = &mut run.observed.get_or_insert_default().events;
-            event
-                .iter_mut()
-                .for_each(|event| event.until_s = Some(15.0));
-            event.iter_mut().for_each(|event| event.at_s = 11.0);
+            // Checkpoints in even the shortest window, which begins after 10 s.
+            for checkpoint in &mut run.observed.get_or_insert_default().events {
+                checkpoint.at_s = 11.0;
+                checkpoint.until_s = Some(15.0);
+            }
             run.measured.length_s = seconds;
             check_duration(&run).map(|check| check.severity)
         };

@@ -52,7 +52,8 @@ impl RunNoise {
         }
     }
 
-    /// Both shares together; `None` if it is not known what other processes used, and nothing was withheld.
+    /// Both shares together; `None` if it is not known what other processes used, and the stolen time alone is too little to
+    /// have an effect.
     pub fn share(&self) -> Option<f64> {
         let stolen = self.stolen_share.unwrap_or(0.0);
         match self.others_share {

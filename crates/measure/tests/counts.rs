@@ -113,7 +113,7 @@ fn the_warm_up_has_separate_figures_and_intervals() {
 }
 
 #[test]
-fn a_duration_is_zero_if_the_clock_goes_backwards() {
+fn samples_with_impossible_times_are_counted_nevertheless() {
     let schedule = RunSchedule::seconds(S, 0, Some(3 * S));
     let mut backwards = sample_ending_at(2 * S);
     backwards.started_ns = 3 * S;

@@ -36,15 +36,15 @@ impl<'a> HdrLog<'a> {
                 Some(tag) => format!("{tag}:service"),
                 None => "service".to_owned(),
             };
-            // The first entry is that of all kinds together. If there is only one kind, its entry repeats no histograms.
-            let times = match run.measured.kinds.as_slice() {
+            // The first entry is that of all kinds together. A document with a single kind stores the histograms only there.
+            let histograms = match run.measured.kinds.as_slice() {
                 [all, only] if only.response.histogram.is_empty() => all,
                 _ => kind,
             };
-            add_interval(&mut intervals, tag, &times.response)?;
+            add_interval(&mut intervals, tag, &histograms.response)?;
             // In a closed loop, which has no lag, response time and service time are the same.
             if kind.lag.is_some() {
-                add_interval(&mut intervals, Some(service_tag), &times.service)?;
+                add_interval(&mut intervals, Some(service_tag), &histograms.service)?;
             }
         }
         if intervals.is_empty() {

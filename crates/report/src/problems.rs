@@ -43,6 +43,9 @@ pub fn write_problems(
     Ok(())
 }
 
+/// The columns before the text of a hint, and one that stays free at the end of its lines.
+const HINT_INDENT: usize = 2 + "hint: ".len() + 1;
+
 fn write_details(out: &mut dyn Write, style: &Style, problem: &ErrorParts) -> io::Result<()> {
     for line in visible(problem.details.as_deref().unwrap_or_default()).lines() {
         writeln!(out, "  {line}")?;
@@ -50,7 +53,7 @@ fn write_details(out: &mut dyn Write, style: &Style, problem: &ErrorParts) -> io
     // A hint retains its line breaks: it may contain a command to copy.
     let hint = visible(problem.hint.as_deref().unwrap_or_default());
     for (number, paragraph) in hint.lines().enumerate() {
-        for (row, line) in wrap(paragraph, style.width.saturating_sub(9))
+        for (row, line) in wrap(paragraph, style.width.saturating_sub(HINT_INDENT))
             .iter()
             .enumerate()
         {

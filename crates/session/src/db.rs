@@ -124,8 +124,8 @@ impl Db {
     }
 
     /// Counts an error of a query that does not end the run, such as one that restarts the event.
-    pub fn count_error(&self) {
-        self.context.count_error();
+    pub fn count_ignored_error(&self) {
+        self.context.count_ignored_error();
     }
 
     /// Counts a connection that was reopened because of an ignored error.

@@ -183,7 +183,7 @@ impl WorkerContext {
         self.is_stopped.get()
     }
 
-    /// Passes the samples recorded since the last call to `receive`, oldest first.
+    /// Passes `receive` the samples that were recorded since the last call, oldest first.
     #[inline]
     pub fn drain_samples(&self, receive: impl FnMut(&Sample)) {
         let mut samples = self.samples.borrow_mut();
@@ -191,7 +191,7 @@ impl WorkerContext {
         samples.clear();
     }
 
-    /// Passes the errors recorded since the last call to `receive`, oldest first.
+    /// Passes `receive` the errors that were recorded since the last call, oldest first.
     #[inline]
     pub fn drain_errors(&self, mut receive: impl FnMut(TxnKind, DbError)) {
         let mut errors = self.errors.borrow_mut();
@@ -245,7 +245,7 @@ impl WorkerContext {
         self.queries.set(queries);
     }
 
-    pub(crate) fn count_error(&self) {
+    pub(crate) fn count_ignored_error(&self) {
         let mut queries = self.queries.get();
         queries.ignored_errors += 1;
         self.queries.set(queries);

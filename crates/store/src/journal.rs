@@ -11,6 +11,7 @@ use crate::run::{LedgerAccount, LedgerMark, Run, Second, Window};
 use prony_document::{Event, RunState, ServerSecond};
 use prony_measure::{IntervalRow, RecorderLayout, RunPhase, Span, Totals};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::path::Path;
 
 /// The totals of a phase. Its length is that of the rows that were read, so that a lost row does not lower the
@@ -72,8 +73,9 @@ struct Journal {
     events: Vec<Event>,
     server: Vec<ServerSecond>,
     server_events: Vec<Event>,
+    /// The last account of the ledger, which says what the clients know now.
     ledger: Option<LedgerAccount>,
-    /// What the clients knew by each account of the ledger except the last one.
+    /// What the clients knew at each earlier account.
     marks: Vec<LedgerMark>,
     warmup: Option<PhaseSum>,
     measured: Option<PhaseSum>,
@@ -101,10 +103,11 @@ impl Journal {
     }
 
     fn add_account(&mut self, account: LedgerAccount) {
-        let before = self.ledger.replace(account);
-        if let Some(state) = before.and_then(|before| before.client_state)
-            && let Some(at_s) = state.at_s
-        {
+        let earlier = self.ledger.replace(account);
+        let Some(state) = earlier.and_then(|earlier| earlier.client_state) else {
+            return;
+        };
+        if let Some(at_s) = state.at_s {
             let mark = LedgerMark {
                 at_s,
                 complete_s: state.complete_s,
@@ -127,7 +130,7 @@ impl Journal {
             RunPhase::Warmup => &mut self.warmup,
             _ => &mut self.measured,
         };
-        // The totals grow by the kinds of the rows.
+        // The totals begin with one kind and gain the others with the rows that have them.
         let sum = sum.get_or_insert_with(|| PhaseSum::new(span.start_ns, 1));
         sum.totals.add(row);
         sum.length_ns = sum.length_ns.saturating_add(span.length_ns());
@@ -148,9 +151,11 @@ impl Journal {
         run.events.extend(self.events);
         if !(self.server.is_empty() && self.server_events.is_empty()) {
             let observed = run.observed.get_or_insert_default();
-            (observed.series, observed.events) = (self.server, self.server_events);
+            observed.series = self.server;
+            observed.events = self.server_events;
         }
-        (run.state, run.ended_because) = (RunState::Running, None);
+        run.state = RunState::Running;
+        run.ended_because = None;
         run
     }
 }
@@ -170,7 +175,8 @@ fn set_figures(run: &mut Run, warmup: Option<PhaseSum>, measured: Option<PhaseSu
     let is_in_warmup = length_s <= 0.0;
     let warmup = run.warmup.as_mut().filter(|_| is_in_warmup);
     for figures in [Some(&mut run.measured), warmup].into_iter().flatten() {
-        (figures.in_flight, figures.in_flight_s) = (None, None);
+        figures.in_flight = None;
+        figures.in_flight_s = None;
         figures.in_flight_max_s = None;
     }
     // The journal does not say which of several machines a thread belongs to.
@@ -191,7 +197,8 @@ fn parse_header(path: &Path, line: &[u8]) -> Result<Run, StoreError> {
     struct HeaderLine<T> {
         run: T,
     }
-    let parsed = serde_json::from_slice(line).map(|line: HeaderLine<_>| line.run);
-    let parse_version = || serde_json::from_slice(line).map(|line: HeaderLine<_>| line.run);
-    readable_run(parsed, parse_version).map_err(|error| error.with_path(path))
+    fn parse<T: DeserializeOwned>(line: &[u8]) -> serde_json::Result<T> {
+        Ok(serde_json::from_slice::<HeaderLine<T>>(line)?.run)
+    }
+    readable_run(parse(line), || parse(line)).map_err(|error| error.with_path(path))
 }

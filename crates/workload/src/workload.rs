@@ -26,7 +26,8 @@ pub trait Workload: Send + Sync {
 
     fn title(&self) -> &'static str;
 
-    /// Whether a plan has all that the workload does: results then have its name, and sessions keep the server's settings.
+    /// Whether the statements are the user's own, from the plan, and none are built in: results then have the plan's name,
+    /// and sessions keep the server's settings.
     fn has_users_statements(&self) -> bool {
         false
     }
@@ -118,8 +119,8 @@ pub trait Workload: Send + Sync {
         Ok(plan.clone())
     }
 
-    /// Why [`Workload::load`], [`Workload::check`] and [`Workload::clean`] are refused, which a workload with tables of its
-    /// own implements instead.
+    /// Why [`Workload::load`], [`Workload::check`] and [`Workload::clean`] are refused by default. A workload with tables
+    /// of its own implements those three, and never returns this error.
     fn no_tables_error(&self) -> Error {
         Error::InvalidRequest {
             problem: format!("{} has no tables of its own", self.name()),
@@ -243,7 +244,8 @@ pub struct LoadRequest<'a> {
     pub target: &'a Target,
     /// Scale (1 if absent) and options.
     pub plan: &'a WorkloadPlan,
-    /// Number of connections that load concurrently; at least 1.
+    /// Number of connections that load concurrently; at least 1. A machine that sends [`LoadDivision::Parts`] uses those of
+    /// its selection instead.
     pub jobs: u32,
     /// Seed of random content. Rows are a pure function of seed, table and row number.
     pub seed: u64,

@@ -52,7 +52,7 @@ impl LoadedSide {
 /// The runs that a name selects if it is the name of a run of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameScope {
-    /// The run, or the whole experiment if the run has the experiment's id.
+    /// The run, or the whole experiment if the run has the experiment's id; `last` is always a run.
     Run,
     /// The repeats of the run's variant.
     Variant,
@@ -85,8 +85,8 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let comparison = compare_sides(&sides, &options);
     check_primary_figure(&comparison, args)?;
     let requirements = requirements_from_args(args);
-    let passes_unsure = args.unsure == OnUnsure::Pass && !requirements.is_empty();
-    if passes_unsure && !args.despite.is_empty() {
+    let passes_undecided = args.unsure == OnUnsure::Pass;
+    if passes_undecided && !requirements.is_empty() && !args.despite.is_empty() {
         let message = "--despite and --unsure pass exclude each other";
         let hint =
             "no requirement passes on figures that are not comparable: leave one of the two out";
@@ -233,13 +233,12 @@ fn answer_sides(
     args: &CompareArgs,
 ) -> Result<SideAnswers, Failure> {
     let workload = &runs[0][0].workload.name;
-    let others = requirements.iter();
     let first = &comparison.sides[0];
-    let others = others.filter(|other| {
-        let label = other.baseline();
+    let against_others = requirements.iter().filter(|requirement| {
+        let label = requirement.baseline();
         label != Some(FIRST_SIDE) && label != Some(&*first.label)
     });
-    let baselines = answers::load_baselines(workload, others)?;
+    let baselines = answers::load_baselines(workload, against_others)?;
     let sides = comparison.side_comparisons.iter().zip(&runs[1..]);
     let answers = sides.filter_map(|(side, runs)| {
         let answer = answer_side(requirements, comparison, side, runs, &baselines)?;
@@ -407,7 +406,7 @@ pub(crate) fn load_sides(
     if scope == NameScope::Variant {
         sides.retain(|side| side.variant == experiment.variant);
     }
-    // If the only argument is the id of an experiment, it names the whole experiment and no single run.
+    // The id of an experiment names the experiment, although its first run has the same id.
     if scope == NameScope::Variant || run.id != experiment.id {
         for side in sides.iter_mut().filter(|side| side.runs.len() > 1) {
             let is_named = side.runs.iter().any(|repeat| repeat.id == run.id);
@@ -468,7 +467,7 @@ fn experiment_sides(
         summary.state != RunState::Running
             && experiment.is_some_and(|experiment| experiment.id == *id)
     });
-    // A suite that was stopped has run a row again.
+    // A suite that was stopped and resumed has run the row at which it stopped again: the row's stopped run is left out.
     let completed = summaries.iter().filter(|it| it.state == RunState::Complete);
     let completed = completed.filter_map(|summary| Some(summary.experiment.as_ref()?.position));
     let completed: Vec<u32> = completed.collect();
@@ -477,7 +476,7 @@ fn experiment_sides(
         let is_replaced = |part: &Experiment| completed.contains(&part.position);
         summary.state == RunState::Complete || !experiment.is_some_and(is_replaced)
     });
-    // Oldest first: the runs of a repeated experiment come later.
+    // The list has the latest run first. Runs after the planned number are those of a repetition of the experiment.
     let oldest = summaries.iter().rev().take(*planned_runs as usize);
     let loaded = on_all_cpus(oldest, |summary| load(&summary.id));
     let mut runs: Vec<Run> = loaded.into_iter().collect::<Result<_, _>>()?;

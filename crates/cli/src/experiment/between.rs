@@ -8,18 +8,18 @@ use prony_plan::{Experiment, ServerPlan, format_duration};
 use prony_runner::{Signals, shell};
 use std::io::stderr;
 
-/// Runs the command, if there is one, and then pauses, except before the first run. A signal ends the command or the pause
-/// early.
+/// Runs the command, if there is one, and then pauses, except before the first run. `next_run` says which run of the
+/// experiment comes next. A signal ends the command or the pause early.
 pub fn run_between(
     experiment: &Experiment,
-    position: &prony_store::Experiment,
+    next_run: &prony_store::Experiment,
     signals: &Signals,
 ) -> Result<(), Failure> {
     if let Some(script) = &experiment.between {
         output::notice("before the run: running the command of the plan");
-        let repeat = position.repeat.to_string();
-        let variant = &*position.variant;
-        let server = server_variables(experiment, variant);
+        let repeat = next_run.repeat.to_string();
+        let variant = &*next_run.variant;
+        let server = server_variables(experiment, variant)?;
         let scale = scale_of(experiment, variant);
         let mut variables = vec![("PRONY_VARIANT", variant), ("PRONY_REPEAT", &repeat)];
         variables.extend(scale.as_deref().map(|scale| ("PRONY_SCALE", scale)));
@@ -31,7 +31,7 @@ pub fn run_between(
             return Err(failure(&format!("failed with {status}")));
         }
     }
-    if position.position > 1 && !experiment.pause.is_zero() && signals.received().is_none() {
+    if next_run.position > 1 && !experiment.pause.is_zero() && signals.received().is_none() {
         output::notice(&format!("pause of {}", format_duration(experiment.pause)));
         signals.wait(experiment.pause);
     }
@@ -39,13 +39,29 @@ pub fn run_between(
 }
 
 /// Variables by which the usual clients reach the server of a variant; none if it does not run yet.
-fn server_variables(experiment: &Experiment, variant: &str) -> Vec<(&'static str, String)> {
+///
+/// # Errors
+/// The server's URL cannot be used.
+fn server_variables(
+    experiment: &Experiment,
+    variant: &str,
+) -> Result<Vec<(&'static str, String)>, Failure> {
     let mut variants = experiment.variants.iter();
     let plan = variants.find(|found| found.name == variant);
     match plan.map(|found| &found.plan.server) {
-        Some(ServerPlan::Url(url)) => server::resolve_target(Some(url))
-            .map_or_else(|_| Vec::new(), |target| target.client_environment()),
-        Some(ServerPlan::Embedded) | None => Vec::new(),
+        Some(ServerPlan::Url(url)) => match server::resolve_target(Some(url)) {
+            Ok(target) => Ok(target.client_environment()),
+            // The command may be what starts the server.
+            Err(failure) if failure.exit == Exit::Connect => {
+                output::notice(
+                    "warning: the name of the server has no address yet: variables such as PGHOST do not name this server to \
+                     the command",
+                );
+                Ok(Vec::new())
+            }
+            Err(failure) => Err(failure),
+        },
+        Some(ServerPlan::Embedded) | None => Ok(Vec::new()),
     }
 }
 

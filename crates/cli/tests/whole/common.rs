@@ -103,8 +103,8 @@ impl TestBench {
     }
 
     /// Runs a command to its end; asserts that its output contains no password.
-    pub fn execute(&self, command: impl BorrowMut<Command>) -> Output {
-        let output = { command }.borrow_mut().output();
+    pub fn execute(&self, mut command: impl BorrowMut<Command>) -> Output {
+        let output = command.borrow_mut().output();
         self.assert_no_password(output.expect("it starts"))
     }
 

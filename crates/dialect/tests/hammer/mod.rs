@@ -61,8 +61,11 @@ impl System for MemoryHost {
             Channel::Error => self.error.push_str(text),
         }
     }
-    fn set_capture(&mut self, on: bool) -> Vec<String> {
-        std::mem::replace(&mut self.captured, on.then(Vec::new)).unwrap_or_default()
+    fn start_capture(&mut self) {
+        self.captured = Some(Vec::new());
+    }
+    fn end_capture(&mut self) -> Vec<String> {
+        self.captured.take().unwrap_or_default()
     }
     fn is_stopped(&self) -> bool {
         self.steps.set(self.steps.get() + 1);

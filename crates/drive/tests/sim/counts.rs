@@ -55,7 +55,7 @@ async fn counted_transaction(db: &mut Db) -> Result<Outcome, DbError> {
         db.query("SELECT 1").await?;
         db.count_query(query);
     }
-    db.count_error();
+    db.count_ignored_error();
     db.count_reconnect();
     Ok(Outcome::Committed)
 }

@@ -49,10 +49,10 @@ impl LedgerServer {
         if let Some(entry) = entry.and_then(|entry| entry.strip_suffix(')')) {
             let (client, sequence) = entry.split_once(", ").expect("two values");
             let entry = (client.parse().unwrap(), sequence.parse().unwrap());
-            self.blocks
-                .get_mut(&slot)
-                .unwrap_or(&mut committed)
-                .push(entry);
+            match self.blocks.get_mut(&slot) {
+                Some(block) => block.push(entry),
+                None => committed.push(entry),
+            }
         } else {
             match statement {
                 "BEGIN" => drop(self.blocks.insert(slot, Vec::new())),
@@ -95,9 +95,12 @@ impl SimServer for LedgerServer {
     }
 
     fn request(&mut self, slot: u32, bytes: &[u8], now_ns: u64, answers: &mut Vec<Answer>) {
+        // Byte 3 is the packet's number, which is 1 while the client logs in; byte 4 is the command.
+        const QUERY: u8 = 3;
+        const PREPARE: u8 = 0x16;
         match (bytes.get(3), bytes.get(4)) {
             (Some(1), _) => MySql.request(slot, bytes, now_ns, answers),
-            (_, Some(3)) => {
+            (_, Some(&QUERY)) => {
                 let text = std::str::from_utf8(&bytes[5..]).expect("UTF-8");
                 answers.push(Answer {
                     after_ns: 50_000,
@@ -105,7 +108,7 @@ impl SimServer for LedgerServer {
                 });
             }
             // It can prepare nothing, so all comes as text.
-            (_, Some(0x16)) => answers.push(send(50_000, b"\x0c\0\0\x01\xff\x0f\x05#HY000why")),
+            (_, Some(&PREPARE)) => answers.push(send(50_000, b"\x0c\0\0\x01\xff\x0f\x05#HY000why")),
             _ => {}
         }
     }

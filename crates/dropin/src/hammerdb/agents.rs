@@ -148,7 +148,8 @@ impl SampleListener for Reporter {
         let Outcome::Failed(_, sqlstate) = sample.outcome else {
             return;
         };
-        if self.error_flags.record(client) {
+        let must_report = self.error_flags.record(client);
+        if must_report {
             self.output.say(encode(&SentMessage::Failed {
                 client,
                 kind_index: usize::from(sample.kind),

@@ -17,7 +17,7 @@ pub struct ScriptSystem {
     pub signals: Signals,
     /// Environment variables that the script has set.
     env_overrides: HashMap<String, String>,
-    /// The captured output, while the script captures it ([`System::set_capture`]).
+    /// The captured output, while the script captures it ([`System::start_capture`]).
     captured: Option<Vec<String>>,
 }
 
@@ -49,8 +49,12 @@ impl System for ScriptSystem {
         }
     }
 
-    fn set_capture(&mut self, on: bool) -> Vec<String> {
-        std::mem::replace(&mut self.captured, on.then(Vec::new)).unwrap_or_default()
+    fn start_capture(&mut self) {
+        self.captured = Some(Vec::new());
+    }
+
+    fn end_capture(&mut self) -> Vec<String> {
+        self.captured.take().unwrap_or_default()
     }
 
     fn set_env_var(&mut self, name: &str, value: &str) {

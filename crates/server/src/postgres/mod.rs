@@ -124,6 +124,7 @@ fn collect_options(
     url: &str,
     env: &Environment,
 ) -> Result<OptionValues, Error> {
+    // What is set later overrides: so the URL comes after `additional`. The sources after them only fill gaps.
     let mut options = OptionValues::default();
     for (name, value) in additional.iter().filter(|(_, value)| !value.is_empty()) {
         let keyword = options::find(name).ok_or_else(|| Error::UnknownOption {

@@ -323,6 +323,30 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_of_sql_server_is_the_wanted_one_in_each_way_to_write_it() {
+        let is_same = |found, name, wanted| sqlserver::is_same(name, wanted, found);
+        for name in [
+            "is_parameterization_forced",
+            "database.is_parameterization_forced",
+        ] {
+            for forced in ["forced", "FORCED", "on", "1", "true"] {
+                assert!(
+                    is_same("1", name, forced) && !is_same("0", name, forced),
+                    "{forced}"
+                );
+            }
+            for simple in ["simple", "off", "0", "false"] {
+                assert!(
+                    is_same("0", name, simple) && !is_same("1", name, simple),
+                    "{simple}"
+                );
+            }
+        }
+        assert!(is_same("low", "deadlock_priority", "-5"));
+        assert!(is_same("1", "ansi_nulls", "on") && !is_same("0", "ansi_nulls", "on"));
+    }
+
+    #[test]
     fn values_that_may_have_a_secret_are_not_shown() {
         let text = |name: &str, value: &str| shown(name, value.to_owned());
         assert_eq!(text("work_mem", "4MB"), "4MB");

@@ -228,8 +228,9 @@ fn change(place: &Place, value: &str) -> String {
     }
 }
 
-/// The query for the value of a setting; of the server's, `column` is the one in use or the one that it will have.
-fn reading(place: &Place, column: &str) -> String {
+/// The query for the value of a setting. `server_column`: for a setting of the server, the column of `sys.configurations`:
+/// `value_in_use`, or `value`, which it will have.
+fn reading(place: &Place, server_column: &str) -> String {
     match place {
         Place::Session(expression) => format!("select cast({expression} as nvarchar(400))"),
         Place::Database(column, _) => format!(
@@ -240,7 +241,7 @@ fn reading(place: &Place, column: &str) -> String {
             literal(name)
         ),
         Place::Server { name, .. } => format!(
-            "select cast({column} as nvarchar(400)) from sys.configurations where name = {}",
+            "select cast({server_column} as nvarchar(400)) from sys.configurations where name = {}",
             literal(name)
         ),
     }
@@ -330,10 +331,16 @@ pub(super) fn difference(
         None => None,
     };
     let found = found.unwrap_or_else(|| "NULL".to_owned());
-    let wanted = normalised(&setting.name, &setting.value);
-    let is_forced = setting.name.ends_with("is_parameterization_forced")
-        && (wanted.eq_ignore_ascii_case("forced")) == (found == "1");
-    let as_boolean = boolean(wanted).is_some() && boolean(wanted) == boolean(&found);
-    let is_same = is_forced || as_boolean || wanted.eq_ignore_ascii_case(&found);
-    Ok((!is_same).then_some(found))
+    if is_same(&setting.name, &setting.value, &found) { Ok(None) } else { Ok(Some(found)) }
+}
+
+/// Whether a value that was read is the wanted one, which may be written in another way.
+pub(super) fn is_same(name: &str, wanted: &str, found: &str) -> bool {
+    let wanted = normalised(name, wanted);
+    if name.ends_with("is_parameterization_forced") {
+        let wants_forced = boolean(wanted).unwrap_or(wanted.eq_ignore_ascii_case("forced"));
+        return wants_forced == (found == "1");
+    }
+    let is_same_boolean = boolean(wanted).is_some() && boolean(wanted) == boolean(found);
+    is_same_boolean || wanted.eq_ignore_ascii_case(found)
 }

@@ -5,6 +5,7 @@
 use crate::error::Error;
 use crate::option_values::{OptionValues, Origin};
 use crate::postgres::Environment;
+use std::borrow::Cow;
 
 /// An option's name in messages, and the other names that a client has for it. Letter case, spaces,
 /// underscores and hyphens do not matter. Sources: Microsoft's documentation of SqlConnection, of the ODBC
@@ -106,8 +107,8 @@ pub(super) fn find_option(name: &str) -> Option<&'static str> {
     OPTIONS.iter().find(is_known).map(|(option, _)| *option)
 }
 
-/// Whether an option with this name may have a value that must not be shown. Names that Prony does not
-/// know are included.
+/// Whether an option with this name may have a value that must not be shown. Decided by the words in the name, so that
+/// options that Prony does not know are found too.
 pub(super) fn is_secret(name: &str) -> bool {
     let name = normalize(name);
     let parts = ["password", "pwd", "token", "secret", "key", "passphrase"];
@@ -126,7 +127,7 @@ pub(super) fn set(
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
     if let Some(option) = find_option(name) {
-        set_known(options, option, value);
+        set_known(options, option, value, location.to_owned());
         return Ok(());
     }
     let normalized = normalize(name);
@@ -152,8 +153,14 @@ pub(super) fn set(
     ))
 }
 
-pub(super) fn set_known(options: &mut OptionValues, option: &'static str, value: &str) {
-    options.set(option, value, Origin::Url("the URL"));
+/// Sets an option by the name that it has here. `location`: where it is set, for messages.
+pub(super) fn set_known(
+    options: &mut OptionValues,
+    option: &'static str,
+    value: &str,
+    location: impl Into<Cow<'static, str>>,
+) {
+    options.set(option, value, Origin::Other(location.into()));
 }
 
 /// Sets options that are not set from sqlcmd's variables.

@@ -187,7 +187,7 @@ fn sqlcmds_variables_fill_in_what_the_text_leaves_out() {
 fn servers_are_named_as_in_microsofts_clients() {
     let name = |server: &str| {
         let mut options = OptionValues::default();
-        options::set_known(&mut options, "server", server);
+        options::set_known(&mut options, "server", server, "the URL");
         let name = hosts::read_server_name(&options)?;
         Ok::<_, Error>((name.host, name.instance, name.port))
     };

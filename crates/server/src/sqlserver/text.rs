@@ -80,10 +80,10 @@ pub(super) fn parse(
                 _ => (server, ""),
             };
             if !server.is_empty() {
-                options::set_known(options, "server", server);
+                options::set_known(options, "server", server, "the URL");
             }
             if !port.is_empty() {
-                options::set_known(options, "port", port);
+                options::set_known(options, "port", port, "the URL");
             }
             set_options(parse_pairs(rest, '{')?, options, warnings)
         }
@@ -119,7 +119,8 @@ fn parse_url(
     };
     let mut set_if_given = |option: &'static str, raw: &str| -> Result<(), Error> {
         if !raw.is_empty() {
-            options::set_known(options, option, &decode(raw, &format!("the {option}"))?);
+            let value = decode(raw, &format!("the {option}"))?;
+            options::set_known(options, option, &value, "the URL");
         }
         Ok(())
     };

@@ -53,12 +53,11 @@ impl Db {
             } else if self.last_start_ns == Some(ready_ns) {
                 // The user has made no request since its last start. A program that never makes one, such as
                 // a script without SQL, would block the loop forever.
-                let remaining = self.remaining_consecutive_starts;
-                self.remaining_consecutive_starts = remaining
-                    .checked_sub(1)
-                    .unwrap_or(self.max_consecutive_starts);
-                if remaining == 0 {
+                if self.remaining_consecutive_starts == 0 {
+                    self.remaining_consecutive_starts = self.max_consecutive_starts;
                     self.sleep(Duration::from_nanos(1)).await;
+                } else {
+                    self.remaining_consecutive_starts -= 1;
                 }
             }
             let started_ns = self.owner.noticed_ns();
@@ -76,15 +75,15 @@ impl Db {
                 self.skip(kind, scheduled_ns, started_ns);
                 continue;
             }
-            let reads = self.reads.as_mut().and_then(|reads| reads.take(kind));
+            let read_conn = self.reads.as_mut().and_then(|reads| reads.take(kind));
             self.owner.start(CurrentTransaction {
                 kind,
                 scheduled_ns,
                 started_ns,
-                is_at_reads: reads.is_some(),
+                is_at_reads: read_conn.is_some(),
                 ..CurrentTransaction::default()
             });
-            if let Some(conn) = reads {
+            if let Some(conn) = read_conn {
                 self.conn = conn;
             }
             if !self.context.rules().connect_per_transaction {
@@ -178,6 +177,7 @@ impl Db {
         if self.context.rules().connect_per_transaction && self.conn.is_up() {
             self.wait(UserPhase::Close).await;
         }
+        // Waiting for a reconnection also opens the connection to the first server again.
         if self.conn.must_return() && !self.context.is_stopped() {
             self.wait(UserPhase::AwaitReconnect).await;
         }

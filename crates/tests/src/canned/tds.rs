@@ -289,6 +289,7 @@ impl TdsSession {
         let (_, rows) = CATALOG
             .iter()
             .find(|(beginning, _)| text.starts_with(beginning))?;
+        // Queries for other names, such as those of indexes, find nothing.
         let has_tables = !self.is_empty && text.contains(CATALOG_NAMES);
         Some(if has_tables { rows } else { &[] })
     }

@@ -64,6 +64,7 @@ impl Exchange {
 
     /// Notices and warnings that came with the reply. MySQL only reports the number of its warnings.
     pub fn notices(&self) -> impl Iterator<Item = ServerError> {
+        // The iterators of both protocols are chained because the function returns one type: one of them is empty.
         let replies = self.reply_by_protocol();
         let postgres_notices = replies.postgres.into_iter().flat_map(Reply::notices);
         let tds_notices = replies.tds.into_iter().flat_map(tds::reply::Reply::notices);

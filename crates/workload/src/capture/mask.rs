@@ -6,7 +6,8 @@ use std::borrow::Cow;
 
 /// The text without its comments, which may name people; hints stay.
 pub(super) fn without_comments(text: &str, dialect: SqlDialect) -> String {
-    let (mut clean, mut start) = (String::new(), 0);
+    let mut clean = String::new();
+    let mut start = 0;
     let ranges = tokens(text, dialect).map(|token| token.range);
     for range in ranges.chain(std::iter::once(text.len()..text.len())) {
         let gap = &text[start..range.start];
@@ -14,10 +15,12 @@ pub(super) fn without_comments(text: &str, dialect: SqlDialect) -> String {
             let end = gap[hint..].find("*/")?;
             Some(&gap[hint..hint + end + 2])
         });
-        match hint {
-            _ if gap.trim().is_empty() => clean.push_str(gap),
-            Some(hint) => clean.extend([" ", hint, " "]),
-            None => clean.push(' '),
+        if gap.trim().is_empty() {
+            clean.push_str(gap);
+        } else if let Some(hint) = hint {
+            clean.extend([" ", hint, " "]);
+        } else {
+            clean.push(' ');
         }
         clean.push_str(&text[range.clone()]);
         start = range.end;
@@ -56,20 +59,19 @@ pub(super) fn may_be_text(token: &Token<'_>, text: &str, dialect: SqlDialect) ->
     dialect == SqlDialect::TransactSql && text[token.range.clone()].starts_with('"')
 }
 
-/// Makes placeholders of the literals that the statistics left in: of texts, and on SQL Server, which normalises no
-/// text, of numbers.
+/// Makes placeholders of the literals that the statistics left in: of texts, and of numbers where a variable may stand.
+/// PostgreSQL and MySQL replace most numbers themselves: there only those count that are compared or listed.
 pub(super) fn mask_literals(tokens: &mut Vec<Token<'_>>, dialect: SqlDialect) {
     for index in (0..tokens.len()).rev() {
         if tokens[index].kind != TokenKind::Literal {
             continue;
         }
         let is_number = is_number(&tokens[index]);
-        let is_kept = match dialect {
-            _ if !is_number => false,
-            SqlDialect::TransactSql => is_structure(tokens, index),
-            SqlDialect::PostgreSql | SqlDialect::MySql => !is_compared(tokens, index),
+        let takes_variable = match dialect {
+            SqlDialect::TransactSql => !is_structure(tokens, index),
+            SqlDialect::PostgreSql | SqlDialect::MySql => is_compared(tokens, index),
         };
-        if is_kept {
+        if is_number && !takes_variable {
             continue;
         }
         let sign = index.checked_sub(1).filter(|_| is_number);
@@ -128,6 +130,7 @@ fn is_structure(tokens: &[Token<'_>], index: usize) -> bool {
             ")" => depth += 1,
             "(" if depth == 0 => return is_one_of(word(position.checked_sub(1)), BEFORE_LIST),
             "(" => depth -= 1,
+            // In `order by x, 2` the number after a comma is a column's position; elsewhere it is part of an expression.
             "by" if depth == 0 => return before == ",",
             "select" | "where" | "having" | "set" | "offset" if depth == 0 => return false,
             _ => {}

@@ -26,7 +26,7 @@ pub fn increment_counter(db: &Db, counter: i64) {
         0 => db.count_query(QueryKind::Other),
         1 => db.count_query(QueryKind::Read),
         2 => db.count_query(QueryKind::Write),
-        4 => db.count_error(),
+        4 => db.count_ignored_error(),
         5 => db.count_reconnect(),
         // Counter 3 counts transactions, which are counted where events end.
         _ => {}

@@ -500,7 +500,7 @@ impl ScriptUser {
             .restarts_event(settings.driver, &error);
         // Count every error, also one that is not ignored: if the script catches the error, the run continues
         // and reports the count. Otherwise the run ends without figures.
-        connections.user_db().count_error();
+        connections.user_db().count_ignored_error();
         if !is_ignored {
             return Ok(report_failure(settings, operation, sql, &error, None));
         }

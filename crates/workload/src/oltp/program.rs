@@ -317,7 +317,7 @@ impl SharedState {
                             ErrorAction::EndUser(reason) => return Err(UserExit::Failed(reason)),
                         }
                         user_counts.sums.ignored_errors += 1;
-                        db.count_error();
+                        db.count_ignored_error();
                         if db.is_load_over() {
                             break Err(error);
                         }

@@ -16,9 +16,10 @@ use std::borrow::Cow;
 const SHELL_LINE_BYTES_LIMIT: usize = 255;
 
 impl Script {
-    /// Evaluates the condition of the `\if` with this number, and those of its `\elif`s until one holds;
-    /// returns the number of the command to continue with. If the command is not an `\if`, returns the number
-    /// of the next command.
+    /// Evaluates the condition of the `\if` or `\elif` with this number, and those of the `\elif`s after it until one
+    /// holds; returns the number of the command to continue with. For any other command that is the next one.
+    ///
+    /// An `\elif` that is reached from the branch above is not for this function: the run goes on after its `\endif`.
     ///
     /// `script` is this script's number in the run.
     pub fn next_after_condition(

@@ -142,27 +142,28 @@ impl CommandContext<'_> {
     #[cold]
     pub fn report_failed_statement(&self, text: &str, error: &DbError, db: &Db) -> String {
         let (client, CommandIndex { script, command }) = (self.client, self.index);
-        let has_session_end_error = db.session_end_error().is_some();
         if db.started_copy() {
             self.policy
                 .error("COPY is not supported in pgbench, aborting");
-        } else if !db.is_up() && db.server_error().is_none() && !has_session_end_error {
+            return self.prony_message(&error.message, "statement failed");
+        }
+        let has_session_end_error = db.session_end_error().is_some();
+        if !db.is_up() && db.server_error().is_none() && !has_session_end_error {
             let reason = "perhaps the backend died while processing";
             self.report_abort("SQL", reason);
             return self.prony_message(&error.message, reason);
-        } else {
-            // Like pgbench, number the results of a statement. In a pipeline the number is always 0, because
-            // pgbench reads its results one by one. A statement after the end of the session has no result.
-            let query = match self.command.kind {
-                CommandKind::SyncPipeline | CommandKind::EndPipeline => 0,
-                _ if has_session_end_error => 0,
-                _ => db.result_count(),
-            };
-            let message = self.server_message(text, error, db);
-            self.policy.error(&format!(
-                "client {client} script {script} aborted in command {command} query {query}: {message}"
-            ));
         }
+        // Like pgbench, number the results of a statement. In a pipeline the number is always 0, because
+        // pgbench reads its results one by one. A statement after the end of the session has no result.
+        let query = match self.command.kind {
+            CommandKind::SyncPipeline | CommandKind::EndPipeline => 0,
+            _ if has_session_end_error => 0,
+            _ => db.result_count(),
+        };
+        let message = self.server_message(text, error, db);
+        self.policy.error(&format!(
+            "client {client} script {script} aborted in command {command} query {query}: {message}"
+        ));
         self.prony_message(&error.message, "statement failed")
     }
 }

@@ -117,10 +117,7 @@ impl Interp {
     /// The reason why the script has no result. A `break` or `continue` outside of a loop is an error.
     pub fn eval(&mut self, host: &mut dyn Host, text: &str) -> TclResult {
         let script = parse::script(text);
-        let depth = self.depth;
-        let outcome = self.run(host, &script);
-        self.depth = depth;
-        match outcome {
+        match self.run(host, &script) {
             Err(Flow::Return(value)) => Ok(value),
             other => reject_loop_flow(other),
         }
@@ -276,9 +273,9 @@ impl Interp {
         if !self.procs.contains_key("puts") {
             return host.call_command(name, args);
         }
-        host.system_mut().set_capture(true);
+        host.system_mut().start_capture();
         let outcome = host.call_command(name, args);
-        for text in host.system_mut().set_capture(false) {
+        for text in host.system_mut().end_capture() {
             let line = text.strip_suffix('\n').unwrap_or(&text).to_owned();
             if let Err(flow) = self.run_command(host, "puts", &[line]) {
                 return Some(Err(flow));

@@ -97,9 +97,11 @@ pub trait System {
     /// Prints text, line feeds included.
     fn put(&mut self, channel: Channel, text: &str);
 
-    /// Starts or stops capturing text for standard output instead of printing it. Returns the captured text,
-    /// one entry for each call of [`System::put`].
-    fn set_capture(&mut self, on: bool) -> Vec<String>;
+    /// From now on captures text for standard output instead of printing it.
+    fn start_capture(&mut self);
+
+    /// Ends the capture. Returns the captured text, one entry for each call of [`System::put`].
+    fn end_capture(&mut self) -> Vec<String>;
 
     fn env_var(&self, name: &str) -> Option<String>;
 

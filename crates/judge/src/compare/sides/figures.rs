@@ -210,8 +210,7 @@ pub(super) fn figure_comparisons(
 }
 
 impl FigureComparison {
-    /// Whether it is a response time of committed transactions, the population of all whose names do not say
-    /// another one.
+    /// Whether it is a response time of committed transactions. Names of response times of others say so: `p99 of failed`.
     pub fn is_of_committed(&self) -> bool {
         self.unit == Unit::Nanoseconds
             && !self.name.contains(" of ")
@@ -276,6 +275,7 @@ pub(super) fn decide_significance(
     let results = holm(&p_values, alpha);
     for ((figure, basis), result) in primary.into_iter().zip(bases).zip(results) {
         let significance = figure.significance_at(basis, result.alpha);
+        // A figure differs only if the printed interval says so too.
         figure.significance = significance.map(|significance| Significance {
             is_significant: Some(
                 result.significant && (significance.low > 1.0 || significance.high < 1.0),
