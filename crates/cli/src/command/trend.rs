@@ -170,9 +170,19 @@ fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Re
             Err(Failure::usage(message, hint).at("--like"))
         };
     }
-    let loaded = runs.iter().map(|summary| load_judged(store, &summary.id));
-    if let Some(run) = first_usable(loaded.flatten(), args.figure.as_deref())? {
+    let mut load_errors = Vec::new();
+    let loaded = runs.iter().filter_map(|summary| {
+        load_judged(store, &summary.id)
+            .map_err(|error| load_errors.push(error))
+            .ok()
+    });
+    if let Some(run) = first_usable(loaded, args.figure.as_deref())? {
         return Ok(run);
+    }
+    if load_errors.len() == runs.len()
+        && let Some(error) = load_errors.pop()
+    {
+        return Err(error.into());
     }
     let FilterArgs {
         label,

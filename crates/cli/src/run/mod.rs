@@ -22,10 +22,11 @@ pub use metrics::MetricsServer;
 use preparation::{preparation_failure, prepare};
 use prony_drive::{ConnectError, KeptConnections};
 use prony_plan::{
-    DrivePlan, ListenAddress, Plan, PlanInput, REPLAY_WORKLOAD, ServerPlan, UserError,
+    DrivePlan, ErrorParts, ListenAddress, Plan, PlanInput, REPLAY_WORKLOAD, ServerPlan, UserError,
     format_duration,
 };
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
+use prony_report::units::count_of;
 use prony_report::{LiveView, RunOutline, Size, Style, answer, json};
 use prony_runner::Signals;
 use prony_runner::{
@@ -173,8 +174,12 @@ impl RunResult {
 
     pub fn into_stored_run(self) -> Result<(Run, Exit), Failure> {
         if let Some(Err(error)) = self.storage_result {
-            let hint = "make room before the next run: the result above is complete, but the stored one is not";
-            return Err(Failure::new(Exit::Unexpected, error.to_string(), hint));
+            let ErrorParts { problem, hint, .. } = error.parts();
+            let mut text = "the result above is complete, but the stored one is not".to_owned();
+            if let Some(hint) = hint {
+                text += &format!("; before the next run, {hint}");
+            }
+            return Err(Failure::new(Exit::Unexpected, problem, text));
         }
         Ok((self.run, self.exit))
     }
@@ -493,14 +498,13 @@ fn run_outline(workload: &dyn Workload, prepared: &RunPreparation, plan: &Plan) 
         | prony_plan::Stop::SharedTransactions { .. }
         | prony_plan::Stop::WorkDone => None,
     };
-    let threads = drive.workers();
-    let plural = if threads == 1 { "" } else { "s" };
     RunOutline {
         title: format!(
-            "{}, scale {}: {} clients on {threads} thread{plural}, {} protocol",
+            "{}, scale {}: {} on {}, {} protocol",
             workload.name(),
             prepared.ready_workload.scale,
-            drive.clients,
+            count_of(drive.clients.into(), "client"),
+            count_of(drive.workers().into(), "thread"),
             drive.protocol.name(),
         ),
         warmup_s: drive.warmup_max.unwrap_or(drive.warmup).as_secs_f64(),

@@ -138,6 +138,9 @@ fn numa(machine: &MachineFacts) -> Examined {
     if machine.numa_nodes.is_empty() {
         return unknown("The kernel does not report NUMA nodes.");
     }
+    if machine.cpus.is_empty() {
+        return unknown("The kernel does not report which CPUs this process may use.");
+    }
     let nodes = machine.numa_nodes.iter();
     let usable: Vec<u32> = nodes
         .filter(|(_, cpus)| cpus.iter().any(|cpu| machine.cpus.contains(cpu)))

@@ -126,7 +126,8 @@ pub(crate) fn classify(number: u32, level: u8, message: &str) -> Classification 
         // Snapshot conflicts; conflicts of memory-optimized tables: dependency, update, repeatable
         // read, serializable, too many dependencies.
         3960 | 3961 | 41301 | 41302 | 41305 | 41325 | 41839 => ErrorClass::Serialization,
-        // A lock was not granted in time. The transaction stays open, so it cannot be retried as a whole.
+        // A lock was not granted in time. Without XACT_ABORT, which the session of a script may lack, the transaction stays
+        // open, so it is not retried as a whole.
         1222 => ErrorClass::Timeout,
         // The other end closed the connection; network errors.
         64 | 233 | 10053 | 10054 | 10060
