@@ -85,13 +85,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let comparison = compare_sides(&sides, &options);
     check_primary_figure(&comparison, args)?;
     let requirements = requirements_from_args(args);
-    let passes_undecided = args.unsure == OnUnsure::Pass;
-    if passes_undecided && !requirements.is_empty() && !args.despite.is_empty() {
-        let message = "--despite and --unsure pass exclude each other";
-        let hint =
-            "no requirement passes on figures that are not comparable: leave one of the two out";
-        return Err(Failure::usage(message, hint));
-    }
+    check_despite(args, &requirements)?;
     if let Some(format) = args.format {
         answers::check_format(format, &requirements)?;
     }
@@ -141,6 +135,17 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         check_experiment_complete(&loaded, &args.sides)?;
     }
     Ok(Exit::Success)
+}
+
+/// Fails if requirements would pass undecided although the figures are not comparable.
+fn check_despite(args: &CompareArgs, requirements: &[Requirement]) -> Result<(), Failure> {
+    let passes_undecided = args.unsure == OnUnsure::Pass;
+    if !passes_undecided || requirements.is_empty() || args.despite.is_empty() {
+        return Ok(());
+    }
+    let message = "--despite and --unsure pass exclude each other";
+    let hint = "no requirement passes on figures that are not comparable: leave one of the two out";
+    Err(Failure::usage(message, hint))
 }
 
 /// The runs of the search whose steps the sides are, in its order; `None` if they are no steps of one search.
