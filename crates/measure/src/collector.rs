@@ -359,9 +359,9 @@ impl Collector {
 
     /// Ends the collection: returns the remaining rows, complete or not, and all totals.
     pub fn finish(mut self) -> CollectedFigures {
-        self.workers
-            .iter_mut()
-            .for_each(|worker| worker.has_ended = true);
+        for worker in 0..self.workers.len() {
+            self.end_worker(worker);
+        }
         let rows: Vec<IntervalRow> = std::iter::from_fn(|| self.next_row()).collect();
         if let Some(drain) = &self.drain {
             self.measured.excluded.add(&drain.excluded);

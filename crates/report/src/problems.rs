@@ -43,8 +43,8 @@ pub fn write_problems(
     Ok(())
 }
 
-/// The columns before the text of a hint, and one that stays free at the end of its lines.
-const HINT_INDENT: usize = 2 + "hint: ".len() + 1;
+/// Before the text of a hint.
+const HINT_LABEL: &str = "hint: ";
 
 fn write_details(out: &mut dyn Write, style: &Style, problem: &ErrorParts) -> io::Result<()> {
     for line in visible(problem.details.as_deref().unwrap_or_default()).lines() {
@@ -52,14 +52,12 @@ fn write_details(out: &mut dyn Write, style: &Style, problem: &ErrorParts) -> io
     }
     // A hint retains its line breaks: it may contain a command to copy.
     let hint = visible(problem.hint.as_deref().unwrap_or_default());
-    for (number, paragraph) in hint.lines().enumerate() {
-        for (row, line) in wrap(paragraph, style.width.saturating_sub(HINT_INDENT))
-            .iter()
-            .enumerate()
-        {
-            let label = if (number, row) == (0, 0) { "hint: " } else { "      " };
-            writeln!(out, "  {label}{line}")?;
-        }
+    // The indent of two, the label, and a column that stays free.
+    let width = style.width.saturating_sub(2 + HINT_LABEL.len() + 1);
+    let lines = hint.lines().flat_map(|paragraph| wrap(paragraph, width));
+    for (row, line) in lines.enumerate() {
+        let label = if row == 0 { HINT_LABEL } else { "" };
+        writeln!(out, "  {label:indent$}{line}", indent = HINT_LABEL.len())?;
     }
     Ok(())
 }

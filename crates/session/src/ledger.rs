@@ -172,7 +172,7 @@ pub(crate) struct JoinedBlock<'a> {
 }
 
 /// How many results of a reply are those of the ledger's statements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LedgerResults {
     /// Before those of the user's statements.
     pub before: usize,

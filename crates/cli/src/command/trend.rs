@@ -171,11 +171,15 @@ fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Re
         };
     }
     let mut load_errors = Vec::new();
-    let loaded = runs.iter().filter_map(|summary| {
-        load_judged(store, &summary.id)
-            .map_err(|error| load_errors.push(error))
-            .ok()
-    });
+    let loaded = runs
+        .iter()
+        .filter_map(|summary| match load_judged(store, &summary.id) {
+            Ok(run) => Some(run),
+            Err(error) => {
+                load_errors.push(error);
+                None
+            }
+        });
     if let Some(run) = first_usable(loaded, args.figure.as_deref())? {
         return Ok(run);
     }

@@ -63,9 +63,9 @@ struct Deviation {
     transactions: f64,
 }
 
-/// How the counts of reads, writes and transactions deviate from each other. `by_reads` and `by_writes` are the numbers of transactions
-/// that the reads and the writes imply; `tolerance` is the number of transactions that may be missing in the
-/// writes because changes matched no row.
+/// How the counts of reads, writes and transactions deviate from each other. `by_reads` and `by_writes` are the numbers
+/// of transactions that the reads and the writes imply; `tolerance` is the number of transactions that may be missing in
+/// the writes because changes matched no row.
 fn deviations(
     reported: &ReportedRun,
     transactions: Option<f64>,

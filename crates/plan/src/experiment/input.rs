@@ -62,15 +62,12 @@ impl PlanInput {
         problems.extend(self.ledger_cost_problems());
         let names = self.variants.iter().map(|variant| &variant.name);
         problems.extend(names.filter_map(name_problem));
-        let (variants, what) = match &self.sweep {
-            Some(sweep) => {
-                let (points, point_problems) = self.check_sweep(sweep);
-                problems.extend(point_problems);
-                let what = if sweep.is_compared { "variants" } else { "points" };
-                (points, what)
-            }
-            None => (self.variants.clone(), "variants"),
-        };
+        let points = self.sweep.as_ref().map(|sweep| {
+            let (points, point_problems) = self.check_sweep(sweep);
+            problems.extend(point_problems);
+            points
+        });
+        let variants = points.as_ref().unwrap_or(&self.variants);
         if let [variant] = &self.variants[..]
             && self.sweep.is_none()
         {
@@ -81,6 +78,8 @@ impl PlanInput {
             ));
         }
         if let Some(excess) = variants.get(MAX_VARIANTS) {
+            let is_curve = self.sweep.as_ref().is_some_and(|sweep| !sweep.is_compared);
+            let what = if is_curve { "points" } else { "variants" };
             let message = format!("exceeds the limit of {MAX_VARIANTS} {what}");
             problems.push(Problem::new(excess.name.location.clone(), message));
         }

@@ -119,6 +119,8 @@ fn encryption_is_required_and_verified_unless_the_user_says_otherwise() {
         (SslMode::VerifyFull, 1)
     );
     problem("sqlserver://u@127.0.0.1?encrypt=perhaps").assert_contains("strict");
+    problem("Server=127.0.0.1;User Id=u;Encrypt=perhaps")
+        .assert_contains("the connection string, part 3");
     problem("sqlserver://u@127.0.0.1?certificate=/absent").assert_contains("/absent");
 }
 

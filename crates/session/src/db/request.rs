@@ -174,7 +174,8 @@ impl Db {
     }
 
     pub(super) async fn wait_for_reply(&mut self) -> Result<DbReply<'_>, DbError> {
-        self.reply_ledger_results = std::mem::take(&mut self.ledger_results);
+        self.reply_ledger_results =
+            std::mem::replace(&mut self.ledger_results, LedgerResults::NONE);
         Wait { conn: &self.conn }.await;
         if !self.conn.is_up() {
             self.conn.set_timed_request(None);

@@ -12,8 +12,8 @@ pub const PREFIX: &str = "user";
 /// The numbers of series fit into this many bits: a plan has at most a million clients.
 const SERIES_BITS: u32 = 20;
 /// The difference between the series that a client tries. In a run of more clients the next series may be another
-/// client's: whichever of the two finds its key taken goes on to the one after. The check looks for the first records of this many series at a time, until
-/// none of them exists.
+/// client's: whichever of the two finds its key taken goes on to the one after. The check looks for the first records of
+/// this many series at a time, until none of them exists.
 pub const SERIES_STEP: u32 = 1_000;
 
 /// The absolute value of the 64-bit FNV-1a hash over the eight bytes of a number, the least significant byte
