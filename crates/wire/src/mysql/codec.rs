@@ -58,9 +58,7 @@ struct Packets {
 #[derive(Clone, Debug)]
 struct Command {
     kind: CommandKind,
-    /// As in [`Packets`].
-    bytes: Range<usize>,
-    next_sequence: u8,
+    packets: Packets,
     /// Id of the statement that the command prepares or executes by number; otherwise 0.
     statement: u32,
     /// How many placeholders the statement to prepare has.
@@ -207,12 +205,12 @@ impl Codec {
                 self.no_backslash_escapes,
                 &mut self.bytes,
             );
-            if lengthen(&mut self.bytes, last.bytes.start) {
-                last.bytes.end = self.bytes.len();
+            if lengthen(&mut self.bytes, last.packets.bytes.start) {
+                last.packets.bytes.end = self.bytes.len();
                 last.may_open_transaction |= may_open_transaction;
                 return;
             }
-            self.bytes.truncate(last.bytes.end);
+            self.bytes.truncate(last.packets.bytes.end);
         }
         let packets = self.frame_text(statement, values);
         self.queue(CommandKind::Joined, packets, may_open_transaction);
@@ -289,8 +287,8 @@ impl Codec {
             self.commands.get(self.in_flight_index),
         ) {
             // Include the COM_STMT_CLOSE commands before it.
-            (0, Some(command)) => &self.bytes[..command.bytes.end],
-            (_, Some(command)) => &self.bytes[command.bytes.clone()],
+            (0, Some(command)) => &self.bytes[..command.packets.bytes.end],
+            (_, Some(command)) => &self.bytes[command.packets.bytes.clone()],
             (_, None) => &self.bytes,
         }
     }
@@ -302,7 +300,7 @@ impl Codec {
             .commands
             .get(self.in_flight_index)
             .or(self.commands.last());
-        command.map_or(&[], |command| &self.bytes[command.bytes.clone()])
+        command.map_or(&[], |command| &self.bytes[command.packets.bytes.clone()])
     }
 
     /// Number of the request's round trips in which a statement is executed.
@@ -322,7 +320,11 @@ impl Codec {
             CommandKind::Execute | CommandKind::ExecuteUnnumbered => ReplyFormat::Binary,
             CommandKind::Query | CommandKind::Joined | CommandKind::Data => ReplyFormat::Text,
         };
-        reply.expect(format, command.next_sequence, command.may_open_transaction)
+        reply.expect(
+            format,
+            command.packets.next_sequence,
+            command.may_open_transaction,
+        )
     }
 
     /// Processes the reply to the command in flight.
@@ -335,7 +337,7 @@ impl Codec {
         }
         if self.mode == QueryMode::Extended && command.kind == CommandKind::Execute {
             // In extended mode each execution prepares its statement anew, so this one is not needed again.
-            let number = &self.bytes[command.bytes.start + STATEMENT_NUMBER_OFFSET..];
+            let number = &self.bytes[command.packets.bytes.start + STATEMENT_NUMBER_OFFSET..];
             self.numbers_to_close
                 .extend(number.first_chunk().copied().map(u32::from_le_bytes));
         }

@@ -7,7 +7,7 @@ impl Codec {
     pub(super) fn send_data(&mut self, reply: &mut Reply) -> Result<AfterReply, Violation> {
         match self.commands.get(self.in_flight_index + 1) {
             Some(data) if data.kind == CommandKind::Data => {
-                reply.data_sent(data.next_sequence);
+                reply.data_sent(data.packets.next_sequence);
                 self.in_flight_index += 1;
                 Ok(AfterReply::Data)
             }
@@ -34,7 +34,7 @@ impl Codec {
                 break;
             }
             if later.kind == CommandKind::ExecuteUnnumbered {
-                let at = later.bytes.start + STATEMENT_NUMBER_OFFSET;
+                let at = later.packets.bytes.start + STATEMENT_NUMBER_OFFSET;
                 self.bytes[at..at + 4].copy_from_slice(&prepared.id.to_le_bytes());
                 later.kind = CommandKind::Execute;
             }
@@ -50,8 +50,7 @@ impl Codec {
                 && let Some(packets) = later.text.take()
             {
                 later.kind = CommandKind::Query;
-                later.bytes = packets.bytes;
-                later.next_sequence = packets.next_sequence;
+                later.packets = packets;
             }
         }
     }
@@ -80,8 +79,7 @@ impl Codec {
     ) -> &mut Command {
         self.commands.push(Command {
             kind,
-            bytes: packets.bytes,
-            next_sequence: packets.next_sequence,
+            packets,
             statement: 0,
             placeholders: 0,
             may_open_transaction,
